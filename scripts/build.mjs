@@ -1,0 +1,103 @@
+// Builds what is out of date, and only that: TypeScript into dist/, AssemblyScript kernels into dist/src/kernels/,
+// the dashboard into dist/console/. Each step remembers the digest of its inputs in dist/.built/.
+//   node scripts/build.mjs [--quiet]
+import { spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const root = join(dirname(fileURLToPath(import.meta.url)), '..');
+const quiet = process.argv.includes('--quiet');
+const assembly = 'src/kernels/assembly';
+const web = 'src/console/web';
+
+function filesBelow(folder, keep = () => true) {
+  const path = join(root, folder);
+  if (!existsSync(path)) return [];
+  if (statSync(path).isFile()) return [folder];
+  return readdirSync(path, { withFileTypes: true })
+    .flatMap((entry) => filesBelow(`${folder}/${entry.name}`, keep))
+    .filter(keep)
+    .sort();
+}
+
+function digestOf(files) {
+  const hash = createHash('sha256');
+  for (const file of files)
+    hash
+      .update(`${file}\0`)
+      .update(readFileSync(join(root, file)))
+      .update('\0');
+  return hash.digest('hex');
+}
+
+function step(name, inputs, run) {
+  if (inputs.length === 0) return;
+  const stamp = join(root, 'dist/.built', name);
+  const digest = digestOf([...inputs, 'package-lock.json', 'scripts/build.mjs']);
+  if (existsSync(stamp) && readFileSync(stamp, 'utf8') === digest) return;
+  const started = performance.now();
+  if (!quiet) process.stderr.write(`building ${name} ... `);
+  run();
+  mkdirSync(dirname(stamp), { recursive: true });
+  writeFileSync(stamp, digest);
+  if (!quiet) process.stderr.write(`${((performance.now() - started) / 1000).toFixed(1)} s\n`);
+}
+
+function tool(module, args) {
+  const result = spawnSync(process.execPath, [join(root, 'node_modules', module), ...args], {
+    cwd: root,
+    encoding: 'utf8',
+  });
+  if (result.status === 0) return;
+  process.stderr.write(`\n${result.stdout}${result.stderr}`);
+  process.exit(1);
+}
+
+const sources = ['src', 'bench', 'test', 'scripts'].flatMap((folder) =>
+  filesBelow(folder, (file) => !file.startsWith(assembly) && !file.startsWith(web)),
+);
+
+step('typescript', [...sources.filter((file) => file.endsWith('.ts')), 'tsconfig.json'], () => {
+  // A file that was deleted from the sources must not live on in dist/ and be run as a test.
+  for (const folder of ['src', 'bench', 'test', 'scripts']) {
+    for (const file of filesBelow(`dist/${folder}`, (name) => name.endsWith('.js'))) {
+      if (!existsSync(join(root, file.slice('dist/'.length).replace(/\.js$/, '.ts')))) rmSync(join(root, file));
+    }
+  }
+  tool('typescript/bin/tsc', ['-p', 'tsconfig.json']);
+});
+
+step(
+  'assets',
+  sources.filter((file) => /\.(proto|sql|json|py)$/.test(file)),
+  () => {
+    for (const file of sources.filter((name) => /\.(proto|sql|json|py)$/.test(name))) {
+      mkdirSync(dirname(join(root, 'dist', file)), { recursive: true });
+      cpSync(join(root, file), join(root, 'dist', file));
+    }
+  },
+);
+
+// One WebAssembly module for each file directly below src/kernels/assembly; its first line may give asc more options:
+//   // asc: --importMemory --sharedMemory --enable threads --maximumMemory 1024
+const kernelFiles = filesBelow(assembly, (file) => file.endsWith('.ts'));
+for (const file of kernelFiles.filter((name) => !name.slice(assembly.length + 1).includes('/'))) {
+  const name = file.slice(assembly.length + 1, -'.ts'.length);
+  const options = /^\/\/ asc: (.*)$/m.exec(readFileSync(join(root, file), 'utf8'))?.[1]?.split(' ') ?? [];
+  const shared = kernelFiles.filter((other) => other.slice(assembly.length + 1).includes('/'));
+  step(`kernel-${name}`, [file, ...shared], () => {
+    mkdirSync(join(root, 'dist/src/kernels'), { recursive: true });
+    tool('assemblyscript/bin/asc.js', [
+      file,
+      ...['--outFile', `dist/src/kernels/${name}.wasm`, '--runtime', 'stub', '--noAssert', '-O3', '--converge'],
+      ...['--enable', 'simd', '--enable', 'bulk-memory'],
+      ...options,
+    ]);
+  });
+}
+
+step('dashboard', filesBelow(web), () =>
+  tool('vite/bin/vite.js', ['build', '--config', `${web}/vite.config.ts`, '--logLevel', 'warn']),
+);

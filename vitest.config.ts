@@ -1,0 +1,13 @@
+import { defineConfig } from 'vitest/config';
+
+// The tests run from the compiled tree, so that worker threads and child processes load exactly what is shipped.
+export default defineConfig({
+  test: {
+    include: ['dist/{src,test}/**/*.test.js'],
+    pool: 'forks',
+    maxWorkers: 2,
+    testTimeout: 30_000,
+    hookTimeout: 60_000,
+    reporters: ['default', './scripts/closing-line-reporter.mjs'],
+  },
+});
