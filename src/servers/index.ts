@@ -1,0 +1,56 @@
+import { join } from 'node:path';
+import { type ErrorCode, TapeworksError } from '../protocols/errors/index.ts';
+import { startPostgres } from './postgres.ts';
+import { startRedis } from './redis.ts';
+
+/** A server that the kernel can use, or the coded reason why it cannot. */
+export type ServerAvailability =
+  | { readonly state: 'up'; readonly url: string; readonly origin: 'configured' | 'embedded'; stop(): Promise<void> }
+  | { readonly state: 'down'; readonly code: ErrorCode; readonly reason: string; readonly remedy: string };
+
+export interface ServerOptions {
+  /** The folder for everything that the program keeps, usually `.tapeworks`. */
+  readonly folder: string;
+  readonly reset?: boolean;
+  readonly env?: Readonly<Record<string, string | undefined>>;
+  say?(text: string): void;
+}
+
+/** The user's Postgres where DATABASE_URL names one, else the embedded one. Never throws: it says why it is down. */
+export function providePostgres(options: ServerOptions): Promise<ServerAvailability> {
+  return provide(options, 'DATABASE_URL', () =>
+    startPostgres({ ...shared(options), folder: join(options.folder, 'postgres') }),
+  );
+}
+
+/** The user's Redis where REDIS_URL names one, else the embedded one. Never throws: it says why it is down. */
+export function provideRedis(options: ServerOptions): Promise<ServerAvailability> {
+  return provide(options, 'REDIS_URL', () =>
+    startRedis({ ...shared(options), folder: join(options.folder, 'redis'), cache: join(options.folder, 'cache') }),
+  );
+}
+
+function shared({ reset, say }: ServerOptions) {
+  return { ...(reset !== undefined && { reset }), ...(say !== undefined && { say }) };
+}
+
+async function provide(
+  options: ServerOptions,
+  variable: 'DATABASE_URL' | 'REDIS_URL',
+  start: () => Promise<{ readonly url: string; stop(): Promise<void> }>,
+): Promise<ServerAvailability> {
+  const configured = (options.env ?? process.env)[variable];
+  if (configured !== undefined && configured !== '') {
+    return { state: 'up', url: configured, origin: 'configured', stop: async () => undefined };
+  }
+  try {
+    const server = await start();
+    return { state: 'up', url: server.url, origin: 'embedded', stop: () => server.stop() };
+  } catch (error) {
+    const known =
+      error instanceof TapeworksError
+        ? error
+        : new TapeworksError('TW_SERVER_START_FAILED', `the embedded server behind ${variable} failed: ${error}`);
+    return { state: 'down', code: known.code, reason: known.message, remedy: known.remedy };
+  }
+}
