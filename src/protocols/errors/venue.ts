@@ -1,3 +1,40 @@
 import type { ErrorEntry } from './index.ts';
 
-export const VENUE_ERRORS = {} as const satisfies Record<string, ErrorEntry>;
+export const VENUE_ERRORS = {
+  TW_VENUE_UNKNOWN: {
+    means: 'A venue is named that the program does not know.',
+    remedy: 'Use one of the venues that `tapeworks help sim` lists, or add its folder below src/venues.',
+  },
+  TW_VENUE_NO_SUCH_STREAM: {
+    means: 'The venue has no stream of the kind that is asked for.',
+    remedy: 'Choose another kind of stream for this venue, or another venue for this kind.',
+  },
+  TW_VENUE_REFUSED: {
+    means: 'The venue refused a subscription.',
+    remedy: 'Check the symbol under the name that the venue uses; the reason is in the message.',
+  },
+  TW_VENUE_NO_ACK: {
+    means: 'The venue did not answer a subscription, not even when asked again.',
+    remedy: 'Check the symbol and the WebSocket URL; the other streams of the connection go on.',
+  },
+  TW_VENUE_TOO_MANY_STREAMS: {
+    means: 'More streams are wanted than the venue allows on one connection.',
+    remedy: 'Spread the symbols over more exchange actors in the topology.',
+  },
+  TW_VENUE_FRAME_TOO_LONG: {
+    means: 'A subscribe frame for one stream would be longer than the venue accepts.',
+    remedy: 'Check the symbol: no real one is that long.',
+  },
+  TW_SIM_BAD_FAULT: {
+    means: 'A fault that was asked of the simulated venues does not exist or does not fit the venue.',
+    remedy: 'See `tapeworks help sim` for the kinds of faults and their fields.',
+  },
+  TW_SIM_BAD_OPTION: {
+    means: 'An option of the simulated venues is out of range.',
+    remedy: 'See `tapeworks help sim` for the options and their ranges.',
+  },
+  TW_SIM_BAD_RECORDING: {
+    means: 'A line of a recording is not a recorded frame.',
+    remedy: 'Each line must be one JSON object with t_us, venue, stream and frame; the message names the line.',
+  },
+} as const satisfies Record<string, ErrorEntry>;

@@ -1,0 +1,29 @@
+import type { ControlFrame } from '../../protocols/venue.ts';
+import { asInteger, asObject, asText, type JsonObject, parseObject } from '../json.ts';
+import type { Dialect } from '../venue.ts';
+
+export const binanceDialect: Dialect = {
+  encode(action, streams, id) {
+    return JSON.stringify({ method: action === 'subscribe' ? 'SUBSCRIBE' : 'UNSUBSCRIBE', params: streams, id });
+  },
+
+  groupOf: () => '',
+
+  classify(text): ControlFrame {
+    if (text.startsWith('[')) return { kind: 'data' };
+    const frame = parseObject(text);
+    if (frame === undefined) return { kind: 'unknown' };
+    if (isShutdown(frame) || isShutdown(asObject(frame['data']))) return { kind: 'notice', reason: 'serverShutdown' };
+    if ('stream' in frame || 'e' in frame || 'lastUpdateId' in frame) return { kind: 'data' };
+    const error = asObject(frame['error']) ?? ('code' in frame ? frame : undefined);
+    const id = asInteger(frame['id']);
+    if (error !== undefined) {
+      return { kind: 'refusal', id, stream: undefined, reason: asText(error['msg']) ?? 'no reason given' };
+    }
+    return 'result' in frame && id !== undefined ? { kind: 'ack', id } : { kind: 'unknown' };
+  },
+};
+
+function isShutdown(frame: JsonObject | undefined): boolean {
+  return frame?.['e'] === 'serverShutdown';
+}

@@ -1,0 +1,5 @@
+import type { Venue } from '../venue.ts';
+import { COINBASE } from './facts.ts';
+import { coinbaseDialect } from './protocol.ts';
+
+export const coinbase: Venue = { facts: COINBASE, dialect: coinbaseDialect };

@@ -1,0 +1,52 @@
+// Streams are named CHANNEL:PRODUCT, for example level2:BTC-USD; the heartbeats channel has no product.
+import type { ControlFrame } from '../../protocols/venue.ts';
+import { asArray, asInteger, asObject, asStrings, asText, parseObject } from '../json.ts';
+import type { Dialect } from '../venue.ts';
+
+export function coinbaseStream(channel: string, product: string): string {
+  return channel === 'heartbeats' ? channel : `${channel}:${product}`;
+}
+
+export const coinbaseDialect: Dialect = {
+  encode(action, streams) {
+    const channel = channelOf(streams[0] ?? '');
+    const products = streams.map((stream) => stream.slice(channel.length + 1)).filter((product) => product !== '');
+    return JSON.stringify({ type: action, ...(products.length > 0 ? { product_ids: products } : {}), channel });
+  },
+
+  groupOf: channelOf,
+
+  classify(text): ControlFrame {
+    const frame = parseObject(text);
+    if (frame === undefined) return { kind: 'unknown' };
+    if (frame['type'] === 'error') {
+      const reason = asText(frame['message']) ?? 'no reason given';
+      return { kind: 'refusal', id: undefined, stream: undefined, reason };
+    }
+    const number = asInteger(frame['sequence_num']);
+    const sequence = number === undefined ? {} : { sequence: number };
+    switch (asText(frame['channel'])) {
+      case undefined:
+        return { kind: 'unknown' };
+      case 'subscriptions':
+        return { kind: 'subscriptions', streams: subscribedStreams(frame['events']), ...sequence };
+      case 'heartbeats':
+        return { kind: 'heartbeat', ...sequence };
+      default:
+        return { kind: 'data', ...sequence };
+    }
+  },
+};
+
+function channelOf(stream: string): string {
+  return stream.split(':', 1)[0] ?? '';
+}
+
+function subscribedStreams(events: unknown): readonly string[] {
+  return asArray(events).flatMap((event) => {
+    const channels = asObject(asObject(event)?.['subscriptions']) ?? {};
+    return Object.entries(channels).flatMap(([channel, products]) =>
+      asStrings(products).map((product) => coinbaseStream(channel, product)),
+    );
+  });
+}

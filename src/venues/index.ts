@@ -1,0 +1,16 @@
+import { TapeworksError } from '../protocols/errors/index.ts';
+import { binance } from './binance/index.ts';
+import { bitstamp } from './bitstamp/index.ts';
+import { coinbase } from './coinbase/index.ts';
+import { kraken } from './kraken/index.ts';
+import type { Venue } from './venue.ts';
+
+/** The venues. A new one is a folder beside these and one line here; equal prices and amounts merge in this order. */
+export const VENUES: readonly Venue[] = [binance, bitstamp, kraken, coinbase];
+
+export function venueNamed(id: string): Venue {
+  const found = VENUES.find((venue) => venue.facts.id === id);
+  if (found !== undefined) return found;
+  const known = VENUES.map((venue) => venue.facts.id).join(', ');
+  throw new TapeworksError('TW_VENUE_UNKNOWN', `there is no venue "${id}"; known are ${known}`, { venue: id });
+}

@@ -1,0 +1,5 @@
+import type { Venue } from '../venue.ts';
+import { KRAKEN } from './facts.ts';
+import { krakenDialect } from './protocol.ts';
+
+export const kraken: Venue = { facts: KRAKEN, dialect: krakenDialect };

@@ -1,0 +1,39 @@
+import { TapeworksError } from '../protocols/errors/index.ts';
+import type { ControlFrame, StreamFacts, StreamKind, VenueFacts } from '../protocols/venue.ts';
+
+/** How a venue spells what the subscription bookkeeping wants said, and how it answers. */
+export interface Dialect {
+  /** One frame that subscribes to or leaves the streams; all of them fit `limits.streamsPerFrame`. */
+  encode(action: 'subscribe' | 'unsubscribe', streams: readonly string[], id: number): string;
+  /** Streams that one frame can name together; frames are filled per group (one channel a frame, say). */
+  groupOf(stream: string): string;
+  /** Reads a frame that the decode kernels did not take. Never throws; what it does not know is `unknown`. */
+  classify(text: string): ControlFrame;
+}
+
+/** A venue as the rest of the program sees it. */
+export interface Venue {
+  readonly facts: VenueFacts;
+  readonly dialect: Dialect;
+}
+
+export function streamFacts(facts: VenueFacts, kind: StreamKind): StreamFacts {
+  const found = facts.streams[kind];
+  if (found !== undefined) return found;
+  throw new TapeworksError('TW_VENUE_NO_SUCH_STREAM', `${facts.title} has no ${kind} stream`, {
+    venue: facts.id,
+    kind,
+  });
+}
+
+/** BTC, USDT -> BTCUSDT on Binance, btcusdt on Bitstamp, BTC/USDT on Kraken, BTC-USDT on Coinbase. */
+export function symbolOf(facts: VenueFacts, base: string, quote: string): string {
+  const joined = `${base}${facts.symbolForm.separator}${quote}`;
+  return facts.symbolForm.case === 'upper' ? joined.toUpperCase() : joined.toLowerCase();
+}
+
+/** The stream that carries `kind` for a symbol: book, BTCUSDT -> btcusdt@depth20@100ms. */
+export function streamName(facts: VenueFacts, kind: StreamKind, symbol: string): string {
+  const cased = facts.symbolForm.caseInStreams === 'upper' ? symbol.toUpperCase() : symbol.toLowerCase();
+  return streamFacts(facts, kind).name.replace('{symbol}', cased);
+}
