@@ -54,3 +54,8 @@ export class TapeworksError extends Error {
 export function invariant(condition: unknown, what: string, details: Record<string, unknown> = {}): asserts condition {
   if (!condition) throw new TapeworksError('TW_INVARIANT', `invariant broken: ${what}`, details);
 }
+
+/** What was thrown, as an Error. */
+export function asError(thrown: unknown): Error {
+  return thrown instanceof Error ? thrown : new Error(`threw ${typeof thrown}: ${String(thrown).slice(0, 200)}`);
+}

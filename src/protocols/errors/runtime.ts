@@ -5,4 +5,52 @@ export const RUNTIME_ERRORS = {
     means: 'Something that must hold by construction does not: a defect of the program.',
     remedy: 'Report it with the log lines around it; the actor that saw it is restarted by its supervisor.',
   },
+  TW_ASK_TIMEOUT: {
+    means: 'An actor did not reply to a question before its deadline. The work itself was not cancelled.',
+    remedy: 'Look at the actor: a deep mailbox or a long processing time says that it is overloaded or blocked.',
+  },
+  TW_ASK_REFUSED: {
+    means: 'The mailbox of the actor that was asked is full.',
+    remedy: 'Ask less often, or give the actor a larger mailbox in the topology.',
+  },
+  TW_ASK_TERMINATED: {
+    means: 'The actor that was asked is gone, or its life ended before it replied.',
+    remedy: 'Ask again; its supervisor restarts it unless it was stopped on purpose.',
+  },
+  TW_ASK_FAILED: {
+    means: 'The actor that was asked crashed while it handled the question.',
+    remedy: "Look at the actor's last failure for the cause.",
+  },
+  TW_DEATH_PACT: {
+    means: 'A watched actor is down for good, and the watcher has no way of going on without it.',
+    remedy: 'Look at why the watched actor ended; the watcher is restarted by its supervisor.',
+  },
+  TW_STASH_OVERFLOW: {
+    means: 'An actor put more messages aside than its stash holds.',
+    remedy: 'Find out why the actor does not get ready; a larger stash only helps if it does.',
+  },
+  TW_TIMERS_OVERFLOW: {
+    means: 'An actor holds more timers than is allowed.',
+    remedy: 'Report it: a timer key is probably made from data.',
+  },
+  TW_START_TIMEOUT: {
+    means: 'An actor did not come up before its start deadline.',
+    remedy: 'Check what it waits for (a server, a socket, a thread); it is retried with backoff.',
+  },
+  TW_RESTART_INTENSITY: {
+    means: 'The children of a supervisor failed more often than its intensity allows; it gave up and escalated.',
+    remedy: 'Look at the failures of the named child; raise intensity only when restarting really helps.',
+  },
+  TW_DUPLICATE_CHILD: {
+    means: 'A supervisor already has a child of this name.',
+    remedy: 'Choose another name, or delete the old child first.',
+  },
+  TW_UNKNOWN_ACTOR: {
+    means: 'There is no actor at this path.',
+    remedy: 'List the actors with `tapeworks top` or on the dashboard and check the path.',
+  },
+  TW_SHUTDOWN_OVERDUE: {
+    means: 'A phase of the shutdown took longer than its deadline and was cut short.',
+    remedy: 'Unfinished work stays where it was durable; look in the log for the phase and what it waited for.',
+  },
 } as const satisfies Record<string, ErrorEntry>;

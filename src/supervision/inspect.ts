@@ -1,0 +1,46 @@
+/** One actor as an operator sees it. */
+export interface ActorInfo {
+  readonly path: string;
+  readonly kind: 'actor' | 'supervisor' | 'thread';
+  readonly state: 'idle' | 'starting' | 'running' | 'suspended' | 'failed' | 'halting' | 'dead';
+  readonly thread: string;
+  readonly incarnation: number;
+  readonly restarts: number;
+  readonly lastFailure: FailureInfo | undefined;
+  readonly mailbox: MailboxInfo | undefined;
+  readonly messages: number;
+  readonly unhandled: number;
+  /** Sampled from the first message of each turn. */
+  readonly waitMs: LatencyInfo | undefined;
+  readonly processingMs: LatencyInfo | undefined;
+  readonly children: readonly ActorInfo[];
+}
+
+export interface FailureInfo {
+  readonly message: string;
+  readonly code: string | undefined;
+  readonly atMs: number;
+}
+
+export interface MailboxInfo {
+  readonly depth: number;
+  readonly highWater: number;
+  readonly capacity: number;
+  readonly policy: string;
+  readonly rejected: number;
+  readonly droppedOldest: number;
+  readonly droppedNewest: number;
+  readonly conflated: number;
+}
+
+export interface LatencyInfo {
+  readonly count: number;
+  readonly p50: number;
+  readonly p99: number;
+  readonly max: number;
+}
+
+/** Every actor of a tree, parents before their children. */
+export function flatten(info: ActorInfo): ActorInfo[] {
+  return [info, ...info.children.flatMap(flatten)];
+}

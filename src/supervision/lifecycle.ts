@@ -1,0 +1,40 @@
+/** What happens to actors, as it happens. */
+export type LifecycleEvent = { readonly path: string; readonly atMs: number } & (
+  | { readonly kind: 'spawned' | 'started'; readonly incarnation: number }
+  | { readonly kind: 'failed'; readonly incarnation: number; readonly error: Error }
+  | { readonly kind: 'restarting'; readonly delayMs: number; readonly error: Error | undefined }
+  | { readonly kind: 'stopped'; readonly reason: 'normal' | 'shutdown' | 'failure' }
+  | { readonly kind: 'overflow'; readonly policy: string; readonly dropped: number }
+  | { readonly kind: 'dead-letter'; readonly reason: string }
+  | { readonly kind: 'unhandled'; readonly message: string }
+  | { readonly kind: 'abandoned'; readonly what: 'handler' | 'end'; readonly afterMs: number }
+  | { readonly kind: 'end-failed'; readonly error: Error }
+);
+
+type Unstamped<E> = E extends unknown ? Omit<E, 'atMs'> : never;
+
+/** Delivers lifecycle events to whoever listens. Callers check `isHeard` first, so that an unheard event costs nothing. */
+export class LifecycleBus {
+  readonly #listeners = new Set<(event: LifecycleEvent) => void>();
+  readonly #now: () => number;
+
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
+  get isHeard(): boolean {
+    return this.#listeners.size > 0;
+  }
+
+  emit(event: Unstamped<LifecycleEvent>): void {
+    if (this.#listeners.size === 0) return;
+    const stamped = { ...event, atMs: this.#now() } as LifecycleEvent;
+    for (const listener of this.#listeners) listener(stamped);
+  }
+
+  /** The answer ends the subscription. A listener must not throw. */
+  listen(listener: (event: LifecycleEvent) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+}

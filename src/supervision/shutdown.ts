@@ -1,0 +1,81 @@
+import { TapeworksError } from '../protocols/errors/index.ts';
+import type { Clock } from './clock.ts';
+import { Deadline, OVERDUE } from './deadline.ts';
+
+/** A step of the way down. Phases run one after another in the order in which they were added. */
+export interface ShutdownPhase {
+  readonly name: string;
+  readonly deadlineMs: number;
+  run(): Promise<void>;
+}
+
+export interface ShutdownReport {
+  readonly phases: readonly { readonly name: string; readonly tookMs: number; readonly error: Error | undefined }[];
+}
+
+/**
+ * The way down, in phases: ready off, stop intake, drain, stop the tree. A phase that fails or is overdue is reported and
+ * the next one begins all the same: what is durable is durable, and the process must end.
+ */
+export class GracefulShutdown {
+  readonly #clock: Clock;
+  readonly #phases: ShutdownPhase[] = [];
+  #running: Promise<ShutdownReport> | undefined;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  add(phase: ShutdownPhase): void {
+    this.#phases.push(phase);
+  }
+
+  get hasBegun(): boolean {
+    return this.#running !== undefined;
+  }
+
+  /** Runs the phases once; a second call waits for the first. */
+  run(): Promise<ShutdownReport> {
+    this.#running ??= this.#runPhases();
+    return this.#running;
+  }
+
+  async #runPhases(): Promise<ShutdownReport> {
+    const phases = [];
+    for (const phase of this.#phases) {
+      const startedMs = this.#clock.now();
+      const error = await this.#runPhase(phase);
+      phases.push({ name: phase.name, tookMs: this.#clock.now() - startedMs, error });
+    }
+    return { phases };
+  }
+
+  async #runPhase(phase: ShutdownPhase): Promise<Error | undefined> {
+    const deadline = new Deadline(this.#clock, phase.deadlineMs);
+    try {
+      if ((await deadline.race(phase.run())) !== OVERDUE) return undefined;
+      const message = `shutdown phase "${phase.name}" took longer than ${phase.deadlineMs} ms`;
+      return new TapeworksError('TW_SHUTDOWN_OVERDUE', message, { phase: phase.name });
+    } catch (error) {
+      return error instanceof Error ? error : new Error(String(error));
+    } finally {
+      deadline.lift();
+    }
+  }
+}
+
+/** The first SIGTERM or SIGINT asks for the way down; a second one ends the process at once. */
+export function onTerminationSignal(begin: (signal: NodeJS.Signals) => void, exit: (code: number) => void): () => void {
+  let count = 0;
+  const listener = (signal: NodeJS.Signals) => {
+    count++;
+    if (count === 1) begin(signal);
+    else exit(signal === 'SIGINT' ? 130 : 143);
+  };
+  process.on('SIGTERM', listener);
+  process.on('SIGINT', listener);
+  return () => {
+    process.off('SIGTERM', listener);
+    process.off('SIGINT', listener);
+  };
+}

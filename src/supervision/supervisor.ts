@@ -1,0 +1,363 @@
+// A supervisor's driver: feeds what happens to its children to the pure decisions in strategy.ts and does what they say.
+// It lives in a place of its host like any actor, handles one event at a time, and is itself a child of the supervisor
+// above it; so a supervisor that gives up is a failure of the one above.
+import { asError, invariant, TapeworksError } from '../protocols/errors/index.ts';
+import type { Child } from './child.ts';
+import type { Place } from './host.ts';
+import type { ActorInfo, FailureInfo } from './inspect.ts';
+import type { Runtime } from './runtime.ts';
+import type { ChildSpec } from './spec.ts';
+import {
+  type AutoShutdown,
+  decide,
+  type ExitReason,
+  initialSupervisor,
+  SHUTDOWN,
+  type Strategy,
+  type SupervisorEffect,
+  type SupervisorEvent,
+  type SupervisorState,
+} from './strategy.ts';
+
+export interface SupervisorOptions {
+  readonly id: string;
+  readonly strategy?: Strategy;
+  readonly intensity?: { readonly restarts: number; readonly periodMs: number };
+  readonly autoShutdown?: AutoShutdown;
+  readonly restart?: ChildSpec['restart'];
+  readonly significant?: boolean;
+  readonly backoff?: NonNullable<ChildSpec['backoff']>;
+  /** Started in this order, stopped in reverse. A pool begins empty. */
+  readonly children?: readonly ChildSpec[];
+}
+
+export interface SupervisorSpec extends ChildSpec {
+  /** The running supervisor, once it is placed. */
+  readonly supervisor: Supervisor;
+}
+
+const DEFAULT_INTENSITY = { restarts: 10, periodMs: 60_000 };
+
+export function supervisor(options: SupervisorOptions): SupervisorSpec {
+  let placed: Supervisor | undefined;
+  return {
+    id: options.id,
+    restart: options.restart ?? 'permanent',
+    ...(options.significant !== undefined && { significant: options.significant }),
+    ...(options.backoff !== undefined && { backoff: options.backoff }),
+    get supervisor() {
+      invariant(placed !== undefined, 'a supervisor is used only after it is placed', { id: options.id });
+      return placed;
+    },
+    place(runtime, parent, path) {
+      placed = new Supervisor(runtime, parent, path, options);
+      return placed;
+    },
+  };
+}
+
+/** An answer that is owed once a child has reached a state. */
+interface Waiter {
+  readonly id: string;
+  isDone(child: SupervisorState['children'][number] | undefined): boolean | Error;
+  resolve(): void;
+  reject(error: Error): void;
+}
+
+export class Supervisor implements Child {
+  readonly path: string;
+  onExit: (reason: ExitReason) => void = () => {};
+
+  readonly #runtime: Runtime;
+  readonly #place: Place;
+  readonly #children = new Map<string, Child>();
+  readonly #events: SupervisorEvent[] = [];
+  readonly #waiters = new Set<Waiter>();
+  readonly #startFailures = new Map<string, Error>();
+  /** The life that each child is in. What an earlier life still has to say is not heard. */
+  readonly #lives = new Map<string, number>();
+  #state: SupervisorState;
+  #incarnation = 0;
+  #lifeCount = 0;
+  #lastFailure: FailureInfo | undefined;
+  #isWoken = false;
+  #cancelTick = () => {};
+  #starting: { resolve(): void; reject(error: Error): void } | undefined;
+  #halting: { readonly promise: Promise<void>; resolve(): void } | undefined;
+
+  constructor(runtime: Runtime, parent: Place | undefined, path: string, options: SupervisorOptions) {
+    this.path = path;
+    this.#runtime = runtime;
+    const specs = options.children ?? [];
+    this.#state = initialSupervisor(
+      {
+        strategy: options.strategy ?? 'one_for_one',
+        intensity: options.intensity ?? DEFAULT_INTENSITY,
+        autoShutdown: options.autoShutdown ?? 'never',
+      },
+      specs,
+    );
+    this.#place = runtime.host.place(parent, path.slice(path.lastIndexOf('/') + 1), () => this.#turn());
+    for (const spec of specs) this.#placeChild(spec);
+  }
+
+  #placeChild(spec: ChildSpec): void {
+    if (this.#children.has(spec.id)) {
+      throw new TapeworksError('TW_DUPLICATE_CHILD', `${this.path} already has a child "${spec.id}"`);
+    }
+    this.#children.set(spec.id, spec.place(this.#runtime, this.#place, this.#pathOf(spec.id)));
+  }
+
+  #pathOf(id: string): string {
+    return this.path === '/' ? `/${id}` : `${this.path}/${id}`;
+  }
+
+  // --- as a child of the supervisor above ---
+
+  start(): Promise<void> {
+    invariant(this.#state.mode === 'stopped', 'a supervisor has one life at a time', { path: this.path });
+    this.#incarnation++;
+    return new Promise((resolve, reject) => {
+      this.#starting = { resolve, reject };
+      this.#post({ kind: 'start' });
+    });
+  }
+
+  halt(): Promise<void> {
+    if (this.#state.mode === 'stopped' && this.#starting === undefined) return Promise.resolve();
+    if (this.#halting === undefined) {
+      let resolve = () => {};
+      const promise = new Promise<void>((done) => {
+        resolve = done;
+      });
+      this.#halting = { promise, resolve };
+      this.#post({ kind: 'stop' });
+    }
+    return this.#halting.promise;
+  }
+
+  retire(reason: ExitReason): void {
+    for (const child of this.#children.values()) child.retire(reason);
+  }
+
+  remove(): void {
+    for (const child of [...this.#children.values()].reverse()) child.remove();
+    this.#children.clear();
+    this.#place.remove();
+  }
+
+  // --- what its owner can ask of it ---
+
+  /** Adds a child and starts it; resolves when it is up, rejects with its failure when it did not come up at first. */
+  async startChild(spec: ChildSpec): Promise<void> {
+    this.#placeChild(spec);
+    this.#startFailures.delete(spec.id);
+    this.#post({ kind: 'add', child: spec });
+    await this.#until(spec.id, (child) => {
+      if (child?.phase === 'running') return true;
+      const isLost = child === undefined && !this.#children.has(spec.id);
+      return this.#startFailures.get(spec.id) ?? (isLost ? this.#lost(spec.id) : false);
+    });
+  }
+
+  /** Ends a child and keeps its place; `reviveChild` brings it back. */
+  async stopChild(id: string): Promise<void> {
+    this.#mustHave(id);
+    this.#post({ kind: 'terminate', id });
+    await this.#until(id, (child) => child === undefined || (!child.wanted && child.phase === 'down'));
+  }
+
+  async reviveChild(id: string): Promise<void> {
+    this.#mustHave(id);
+    this.#startFailures.delete(id);
+    this.#post({ kind: 'revive', id });
+    await this.#until(id, (child) => child?.phase === 'running' || (this.#startFailures.get(id) ?? false));
+  }
+
+  /** Ends a child and forgets it. */
+  async deleteChild(id: string): Promise<void> {
+    this.#mustHave(id);
+    this.#post({ kind: 'delete', id });
+    await this.#until(id, (child) => child === undefined);
+  }
+
+  /** Gives a child a new life. It does not count as a failure. */
+  restartChild(id: string): void {
+    this.#mustHave(id);
+    this.#post({ kind: 'bounce', id });
+  }
+
+  child(id: string): Child | undefined {
+    return this.#children.get(id);
+  }
+
+  get childIds(): readonly string[] {
+    return this.#state.children.map((child) => child.policy.id);
+  }
+
+  #mustHave(id: string): void {
+    if (!this.#children.has(id)) throw new TapeworksError('TW_UNKNOWN_ACTOR', `${this.path} has no child "${id}"`);
+  }
+
+  #lost(id: string): Error {
+    return new TapeworksError('TW_ASK_TERMINATED', `${this.#pathOf(id)} ended before it was up`);
+  }
+
+  #until(id: string, isDone: Waiter['isDone']): Promise<void> {
+    return new Promise((resolve, reject) => this.#waiters.add({ id, isDone, resolve, reject }));
+  }
+
+  // --- events and effects ---
+
+  #post(event: SupervisorEvent): void {
+    this.#events.push(event);
+    if (this.#isWoken) return;
+    this.#isWoken = true;
+    this.#place.wake();
+  }
+
+  #turn(): void {
+    this.#isWoken = false;
+    // Events that these effects cause come with the next turn, so a turn is bounded by what waited when it began.
+    for (const event of this.#events.splice(0)) {
+      if (event.kind === 'start-failed') this.#startFailures.set(event.id, event.error);
+      const [next, effects] = decide(this.#state, event, {
+        nowMs: this.#runtime.clock.now(),
+        random: this.#runtime.random,
+        tooManyRestarts: (id, cause) => this.#tooManyRestarts(id, cause),
+      });
+      this.#state = next;
+      for (const effect of effects) this.#perform(effect);
+      this.#settleWaiters();
+    }
+  }
+
+  #tooManyRestarts(id: string, cause: ExitReason): Error {
+    const { restarts, periodMs } = this.#state.policy.intensity;
+    const why = cause.kind === 'failure' ? cause.error.message : cause.kind;
+    const message = `${this.path}: more than ${restarts} restarts in ${periodMs} ms, the last of "${id}": ${why}`;
+    const options = cause.kind === 'failure' ? { cause: cause.error } : undefined;
+    return new TapeworksError('TW_RESTART_INTENSITY', message, { path: this.path, child: id }, options);
+  }
+
+  #perform(effect: SupervisorEffect): void {
+    switch (effect.kind) {
+      case 'start':
+        this.#startLife(effect.id);
+        break;
+      case 'halt':
+        this.#haltLife(effect.id);
+        break;
+      case 'retire':
+        this.#children.get(effect.id)!.retire(SHUTDOWN);
+        break;
+      case 'remove':
+        this.#children.get(effect.id)!.remove();
+        this.#children.delete(effect.id);
+        this.#startFailures.delete(effect.id);
+        break;
+      case 'restarting': {
+        const error = effect.reason.kind === 'failure' ? effect.reason.error : undefined;
+        const path = this.#pathOf(effect.id);
+        this.#runtime.events.emit({ kind: 'restarting', path, delayMs: effect.delayMs, error });
+        break;
+      }
+      case 'tick-at':
+        this.#cancelTick();
+        this.#cancelTick = this.#runtime.clock.after(Math.max(0, effect.atMs - this.#runtime.clock.now()), () =>
+          this.#post({ kind: 'tick' }),
+        );
+        break;
+      case 'ready':
+        this.#runtime.events.emit({ kind: 'started', path: this.path, incarnation: this.#incarnation });
+        this.#starting?.resolve();
+        this.#starting = undefined;
+        break;
+      case 'finished':
+        this.#finished(effect.reason);
+        break;
+    }
+  }
+
+  #startLife(id: string): void {
+    const child = this.#children.get(id)!;
+    const life = ++this.#lifeCount;
+    this.#lives.set(id, life);
+    const ends = (event: SupervisorEvent) => {
+      if (this.#lives.get(id) !== life) return;
+      this.#lives.delete(id);
+      this.#post(event);
+    };
+    child.onExit = (reason) => ends({ kind: 'exited', id, reason });
+    child.start().then(
+      () => {
+        if (this.#lives.get(id) === life) this.#post({ kind: 'started', id });
+      },
+      (error: unknown) => ends({ kind: 'start-failed', id, error: asError(error) }),
+    );
+  }
+
+  #haltLife(id: string): void {
+    const life = this.#lives.get(id);
+    void this.#children
+      .get(id)!
+      .halt()
+      .then(() => {
+        // When the life ended by itself meanwhile, that was said already.
+        if (life === undefined || this.#lives.get(id) !== life) return;
+        this.#lives.delete(id);
+        this.#post({ kind: 'halted', id });
+      });
+  }
+
+  #finished(reason: ExitReason): void {
+    this.#cancelTick();
+    this.#runtime.events.emit({ kind: 'stopped', path: this.path, reason: reason.kind });
+    if (reason.kind === 'failure') {
+      const { error } = reason;
+      const code = error instanceof TapeworksError ? error.code : undefined;
+      this.#lastFailure = { message: error.message, code, atMs: this.#runtime.clock.now() };
+    }
+    const starting = this.#starting;
+    const halting = this.#halting;
+    this.#starting = undefined;
+    this.#halting = undefined;
+    if (starting !== undefined) {
+      const halted = new TapeworksError('TW_ASK_TERMINATED', `${this.path} was halted while it started`);
+      starting.reject(reason.kind === 'failure' ? reason.error : halted);
+    }
+    for (const waiter of this.#waiters) waiter.reject(this.#lost(waiter.id));
+    this.#waiters.clear();
+    if (halting !== undefined) halting.resolve();
+    else if (starting === undefined) this.onExit(reason);
+  }
+
+  #settleWaiters(): void {
+    for (const waiter of this.#waiters) {
+      const done = waiter.isDone(this.#state.children.find((child) => child.policy.id === waiter.id));
+      if (done === false) continue;
+      this.#waiters.delete(waiter);
+      if (done === true) waiter.resolve();
+      else waiter.reject(done);
+    }
+  }
+
+  inspect(): ActorInfo {
+    const state = { starting: 'starting', running: 'running', stopping: 'halting', stopped: 'idle' } as const;
+    return {
+      path: this.path,
+      kind: 'supervisor',
+      state: state[this.#state.mode],
+      thread: this.#runtime.thread,
+      incarnation: this.#incarnation,
+      restarts: Math.max(0, this.#incarnation - 1),
+      lastFailure: this.#lastFailure,
+      mailbox: undefined,
+      messages: 0,
+      unhandled: 0,
+      waitMs: undefined,
+      processingMs: undefined,
+      children: this.#state.children.map((child) => this.#children.get(child.policy.id)!.inspect()),
+    };
+  }
+}
