@@ -53,4 +53,12 @@ export const RUNTIME_ERRORS = {
     means: 'A phase of the shutdown took longer than its deadline and was cut short.',
     remedy: 'Unfinished work stays where it was durable; look in the log for the phase and what it waited for.',
   },
+  TW_LAYOUT: {
+    means: 'A shared-memory mailbox was asked for at a place, in a size or under a life that it cannot have.',
+    remedy: 'The message names the rule and the value that broke it; correct the size in the topology, or report it.',
+  },
+  TW_THREAD_START: {
+    means: 'A worker thread did not become ready: its module failed to load or to start, or took too long.',
+    remedy: "Read the cause; the thread's supervisor starts it again under its restart policy.",
+  },
 } as const satisfies Record<string, ErrorEntry>;

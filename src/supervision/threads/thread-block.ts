@@ -1,0 +1,30 @@
+import { DOORBELL_BYTES } from './doorbell.ts';
+import { SEPARATION_BYTES, SEPARATION_WORDS } from './layout.ts';
+
+/**
+ * The words through which a thread and its owner talk without messages. One block a thread, kept across its lives, so
+ * that producers elsewhere can ring the same doorbell after a restart.
+ *
+ *   byte     0        4        8       12                                                            128
+ *            +--------+------------------------------------------------------------------------------+
+ *       0    | BEATS  |                        counts up while the thread makes progress             |
+ *            +--------+------------------------------------------------------------------------------+
+ *     128    | ORDER  |                        RUN or STOP, written by the owner                     |
+ *            +--------+--------+--------+------------------------------------------------------------+
+ *     256    |DELAY   |DELAYMAX| BUSY   |      event-loop delay in us (mean, max), busy per mille     |
+ *            +--------+--------+--------+------------------------------------------------------------+
+ *     384    | doorbell                                                                              |
+ *            +---------------------------------------------------------------------------------------+
+ */
+export const THREAD = {
+  BEATS: 0,
+  ORDER: SEPARATION_WORDS,
+  LOOP_DELAY_MEAN_US: 2 * SEPARATION_WORDS,
+  LOOP_DELAY_MAX_US: 2 * SEPARATION_WORDS + 1,
+  LOOP_BUSY_PERMILLE: 2 * SEPARATION_WORDS + 2,
+} as const;
+export const THREAD_DOORBELL_BYTE = 3 * SEPARATION_BYTES;
+export const THREAD_BLOCK_BYTES = THREAD_DOORBELL_BYTE + DOORBELL_BYTES;
+
+export const ORDER_RUN = 0;
+export const ORDER_STOP = 1;
