@@ -1,0 +1,32 @@
+import { renderIssue } from '../../protocols/config-issue.ts';
+import { type Configuration, checkConfiguration } from './load.ts';
+
+/** A configuration in memory for tests: what is not given is as good as empty. */
+export interface WrittenFiles {
+  readonly kernel?: string | Uint8Array;
+  readonly topology?: string | Uint8Array;
+  readonly modules?: Readonly<Record<string, string>>;
+}
+
+const KNOWN = { venues: ['binance', 'bitstamp', 'kraken', 'coinbase'] } as const;
+
+function check({ kernel = '{}', topology = '{}', modules = {} }: WrittenFiles) {
+  const files = new Map<string, Uint8Array>();
+  const bytes = (content: string | Uint8Array) => (typeof content === 'string' ? Buffer.from(content) : content);
+  files.set('kernel.yaml', bytes(kernel));
+  files.set('topology.yaml', bytes(topology));
+  for (const [name, content] of Object.entries(modules)) files.set(`modules.d/${name}`, bytes(content));
+  return checkConfiguration(files, KNOWN, 'config');
+}
+
+/** Every message that the files get, in order. */
+export function messagesFor(files: WrittenFiles): readonly string[] {
+  const checked = check(files);
+  return checked.ok ? [] : checked.issues.map((issue) => `${issue.code} ${renderIssue(issue)}`);
+}
+
+export function configurationFrom(files: WrittenFiles): Configuration {
+  const checked = check(files);
+  if (checked.ok) return checked.value;
+  throw new Error(checked.issues.map(renderIssue).join('\n'));
+}
