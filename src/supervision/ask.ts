@@ -6,12 +6,16 @@ import type { Clock } from './clock.ts';
 export class Ask<R> implements Ref<R> {
   readonly path: string;
   readonly promise: Promise<R>;
+  readonly #clock: Clock;
+  readonly #deadlineAtMs: number;
   /** Set by the life that handles the question, which must answer for it until it is settled. */
   onSettled: (() => void) | undefined;
   #settle: ((settled: { reply: R } | { error: Error }) => void) | undefined;
 
   constructor(path: string, clock: Clock, deadlineMs: number) {
     this.path = path;
+    this.#clock = clock;
+    this.#deadlineAtMs = clock.now() + deadlineMs;
     this.promise = new Promise<R>((resolve, reject) => {
       const cancel = clock.after(deadlineMs, () =>
         this.fail('TW_ASK_TIMEOUT', `${path} did not reply within ${deadlineMs} ms`),
@@ -24,6 +28,10 @@ export class Ask<R> implements Ref<R> {
         else reject(settled.error);
       };
     });
+  }
+
+  get remainingMs(): number {
+    return Math.max(0, this.#deadlineAtMs - this.#clock.now());
   }
 
   tell(reply: R): Admission {
@@ -60,7 +68,7 @@ export interface Askable<in M> extends Ref<M> {
  */
 export function ask<M, R>(
   target: Ref<M>,
-  question: (replyTo: Ref<R>) => M,
+  question: (replyTo: Ref<R>) => NoInfer<M>,
   options: { readonly clock: Clock; readonly deadlineMs: number },
 ): Promise<R> {
   const pending = new Ask<R>(target.path, options.clock, options.deadlineMs);

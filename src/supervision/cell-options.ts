@@ -3,6 +3,8 @@ import type { Shutdown } from './child.ts';
 import type { MailboxOptions } from './mailbox.ts';
 
 export interface CellOptions<M, S> {
+  /** The name of its place in the host, where that is not the last part of its path. */
+  readonly name?: string;
   readonly behaviour: Behaviour<M, S>;
   readonly mailbox: MailboxOptions<M>;
   readonly stashCapacity: number;

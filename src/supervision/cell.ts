@@ -63,7 +63,7 @@ export class Cell<M, S> implements Child, Askable<M>, Watchable {
     });
     this.#mailbox.onDropped = (item) => this.#bury(item, 'dropped');
     this.#stash = new StashBuffer(options.stashCapacity, () => this.#wake());
-    this.#place = runtime.host.place(parent, path.slice(path.lastIndexOf('/') + 1), () => this.#turn());
+    this.#place = runtime.host.place(parent, options.name ?? path.slice(path.lastIndexOf('/') + 1), () => this.#turn());
     runtime.events.emit({ kind: 'spawned', path, incarnation: 0 });
   }
 

@@ -14,6 +14,23 @@ export interface ActorInfo {
   readonly waitMs: LatencyInfo | undefined;
   readonly processingMs: LatencyInfo | undefined;
   readonly children: readonly ActorInfo[];
+  /** Set for threads. */
+  readonly threadInfo?: ThreadInfo;
+}
+
+export interface ThreadInfo {
+  readonly name: string;
+  readonly kind: 'loop' | 'pinned';
+  /** The core that was asked for, and the list that the kernel says it may run on. */
+  readonly cpu: number | undefined;
+  readonly observedCpus: string;
+  readonly pinnedBy: 'sched_setaffinity' | 'taskset' | 'unpinned' | undefined;
+  readonly tid: number;
+  /** Counts up while the thread makes progress. */
+  readonly beats: number;
+  readonly busy?: number;
+  readonly delayMeanUs?: number;
+  readonly delayMaxUs?: number;
 }
 
 export interface FailureInfo {

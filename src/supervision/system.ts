@@ -10,6 +10,7 @@ import type { ActorInfo } from './inspect.ts';
 import { LifecycleBus } from './lifecycle.ts';
 import { nactHost } from './nact-host.ts';
 import { Registry } from './registry.ts';
+import { ThreadedActor } from './remote/threaded-actor.ts';
 import type { Runtime } from './runtime.ts';
 import { type ExitReason, SHUTDOWN } from './strategy.ts';
 import { Supervisor, type SupervisorOptions } from './supervisor.ts';
@@ -21,6 +22,20 @@ export interface SystemOptions {
   readonly host?: Host;
 }
 
+export function newRuntime(options: SystemOptions = {}): Runtime {
+  const clock = options.clock ?? systemClock;
+  const events = new LifecycleBus(() => clock.now());
+  return {
+    thread: options.thread ?? 'main',
+    host: options.host ?? nactHost(),
+    clock,
+    random: options.random ?? Math.random,
+    events,
+    deadLetters: new DeadLetters(events),
+    registry: new Registry(),
+  };
+}
+
 /** The runtime of one thread and the tree that it carries. */
 export class ActorSystem {
   readonly runtime: Runtime;
@@ -29,17 +44,7 @@ export class ActorSystem {
   readonly ended: Promise<ExitReason>;
 
   constructor(root: Omit<SupervisorOptions, 'id'>, options: SystemOptions = {}) {
-    const clock = options.clock ?? systemClock;
-    const events = new LifecycleBus(() => clock.now());
-    this.runtime = {
-      thread: options.thread ?? 'main',
-      host: options.host ?? nactHost(),
-      clock,
-      random: options.random ?? Math.random,
-      events,
-      deadLetters: new DeadLetters(events),
-      registry: new Registry(),
-    };
+    this.runtime = newRuntime(options);
     this.root = new Supervisor(this.runtime, undefined, '/', { ...root, id: 'root' });
     this.ended = new Promise((resolve) => {
       this.root.onExit = resolve;
@@ -71,7 +76,7 @@ export class ActorSystem {
     this.runtime.host.close();
   }
 
-  ask<M, R>(target: Ref<M>, question: (replyTo: Ref<R>) => M, deadlineMs: number): Promise<R> {
+  ask<M, R>(target: Ref<M>, question: (replyTo: Ref<R>) => NoInfer<M>, deadlineMs: number): Promise<R> {
     return ask(target, question, { clock: this.runtime.clock, deadlineMs });
   }
 
@@ -96,14 +101,15 @@ export class ActorSystem {
     parent.restartChild(path.slice(cut + 1));
   }
 
-  summary(path: string): unknown {
+  /** What the actor says of its state, for the operator's eyes. */
+  async summary(path: string): Promise<unknown> {
     return this.#cell(path).summary();
   }
 
-  #cell(path: string): Cell<unknown, unknown> {
+  #cell(path: string): Cell<unknown, unknown> | ThreadedActor<unknown> {
     const child = this.#find(path);
-    if (!(child instanceof Cell)) throw unknownActor(path);
-    return child;
+    if (child instanceof Cell || child instanceof ThreadedActor) return child;
+    throw unknownActor(path);
   }
 
   #find(path: string): Child | undefined {

@@ -49,6 +49,10 @@ export const RUNTIME_ERRORS = {
     means: 'There is no actor at this path.',
     remedy: 'List the actors with `tapeworks top` or on the dashboard and check the path.',
   },
+  TW_THREAD_ENDED: {
+    means: 'A thread ended without being asked to: it threw, hung, ran out of memory or exited.',
+    remedy: 'It is restarted with backoff; the reason in the message says what to look at.',
+  },
   TW_SHUTDOWN_OVERDUE: {
     means: 'A phase of the shutdown took longer than its deadline and was cut short.',
     remedy: 'Unfinished work stays where it was durable; look in the log for the phase and what it waited for.',

@@ -97,6 +97,11 @@ export abstract class WorkerThread implements ThreadHandle {
     return this.#life;
   }
 
+  /** Counts up while the thread makes progress. */
+  get beats(): number {
+    return this.memory.load(this.word(THREAD.BEATS)) >>> 0;
+  }
+
   get placement(): Placement | undefined {
     return this.#placement;
   }
