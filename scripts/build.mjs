@@ -59,7 +59,9 @@ const sources = ['src', 'bench', 'test', 'scripts'].flatMap((folder) =>
   filesBelow(folder, (file) => !file.startsWith(assembly) && !file.startsWith(web)),
 );
 
-step('typescript', [...sources.filter((file) => file.endsWith('.ts')), 'tsconfig.json'], () => {
+// The contract between kernels and their callers is compiled on both sides.
+const contracts = filesBelow(`${assembly}/lib`, (file) => file.endsWith('contract.ts'));
+step('typescript', [...sources.filter((file) => file.endsWith('.ts')), ...contracts, 'tsconfig.json'], () => {
   // A file that was deleted from the sources must not live on in dist/ and be run as a test.
   for (const folder of ['src', 'bench', 'test', 'scripts']) {
     for (const file of filesBelow(`dist/${folder}`, (name) => name.endsWith('.js'))) {

@@ -1,0 +1,34 @@
+import { invariant } from './errors/index.ts';
+
+/**
+ * A trade as it travels from a decode kernel through a ring to a partition worker: 64 bytes, one cache line,
+ * little-endian.
+ *
+ *     0       4      8        16     24      32        40       48        56           64
+ *     +-------+------+--------+------+-------+---------+--------+---------+------------+
+ *     |symbol | flags|time_us |price |amount |first_id |last_id |sequence |received_ns |
+ *     | u32   | u32  | u64    | u64  | u64   | u64     | u64    | u64     | u64        |
+ *     +-------+------+--------+------+-------+---------+--------+---------+------------+
+ *
+ * `symbol` is the route's index. `time_us` is the venue's trade time. `first_id..last_id` are the venue's raw trades
+ * in it (an aggregate trade of 100..105 counts as 6); a venue without aggregates gives one id twice. `sequence` is the
+ * number by which the venue's stream is continuous: Binance's aggregate id, elsewhere the trade id.
+ */
+export const TRADE = {
+  symbol: 0,
+  flags: 4,
+  time_us: 8,
+  price: 16,
+  amount: 24,
+  first_id: 32,
+  last_id: 40,
+  sequence: 48,
+  received_ns: 56,
+} as const;
+
+export const TRADE_BYTES = 64;
+
+/** Flag: the taker bought. Without it the taker sold. */
+export const TRADE_TAKER_BUY = 1;
+
+invariant(TRADE.received_ns + 8 === TRADE_BYTES, 'a trade fills its cache line');
