@@ -53,6 +53,10 @@ export const RUNTIME_ERRORS = {
     means: 'A thread ended without being asked to: it threw, hung, ran out of memory or exited.',
     remedy: 'It is restarted with backoff; the reason in the message says what to look at.',
   },
+  TW_GRPC_BIND: {
+    means: 'The gRPC server cannot listen on its address, mostly because another program has the port.',
+    remedy: 'Stop the other program, or set another grpc.port in config/kernel.yaml.',
+  },
   TW_SHUTDOWN_OVERDUE: {
     means: 'A phase of the shutdown took longer than its deadline and was cut short.',
     remedy: 'Unfinished work stays where it was durable; look in the log for the phase and what it waited for.',
