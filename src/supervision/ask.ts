@@ -40,6 +40,10 @@ export class Ask<R> implements Ref<R> {
     return 'accepted';
   }
 
+  get isSettled(): boolean {
+    return this.#settle === undefined;
+  }
+
   fail(code: ErrorCode, message: string, cause?: unknown): void {
     this.#settle?.({ error: new TapeworksError(code, message, { path: this.path }, { cause }) });
   }
@@ -72,12 +76,19 @@ export function ask<M, R>(
   options: { readonly clock: Clock; readonly deadlineMs: number },
 ): Promise<R> {
   const pending = new Ask<R>(target.path, options.clock, options.deadlineMs);
-  const message = question(pending);
-  const isAskable = 'offerAsked' in target;
-  const admission = isAskable
-    ? (target as Askable<M>).offerAsked(new Asked(message, pending as unknown as Ask<never>))
-    : target.tell(message);
+  let admission: Admission;
+  try {
+    admission = put(target, question(pending), pending);
+  } catch (error) {
+    pending.fail('TW_ASK_FAILED', `the question to ${target.path} could not be put`, error);
+    return pending.promise;
+  }
   if (admission === 'dead') pending.fail('TW_ASK_TERMINATED', `${target.path} is not there any more`);
   else if (!isAdmitted(admission)) pending.fail('TW_ASK_REFUSED', `${target.path} has no room: ${admission}`);
   return pending.promise;
+}
+
+function put<M, R>(target: Ref<M>, message: M, pending: Ask<R>): Admission {
+  if (!('offerAsked' in target)) return target.tell(message);
+  return (target as Askable<M>).offerAsked(new Asked(message, pending as unknown as Ask<never>));
 }

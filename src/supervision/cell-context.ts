@@ -8,6 +8,8 @@ import { type Watcher, watchersOf } from './watch.ts';
 interface CellCalls<M> {
   signal(signal: Signal): void;
   unhandled(message: M): void;
+  /** A message that a handler of a closed life wanted to put aside. */
+  leftBehind(message: M): void;
   stop(): void;
   fail(error: Error): void;
 }
@@ -21,6 +23,7 @@ export function cellContext<M, S>(
   calls: CellCalls<M>,
 ): ActorContext<M> {
   const watched = new Map<Ref<never>, Watcher>();
+  const awaited = new Set<Ref<never>>();
   life.aborter.signal.addEventListener('abort', () => {
     for (const [ref, watcher] of watched) watchersOf(ref)?.delete(watcher);
     watched.clear();
@@ -34,7 +37,14 @@ export function cellContext<M, S>(
       every: (key, periodMs, message) => life.isOver || life.timers.every(key, periodMs, message),
       cancel: (key) => life.timers.cancel(key),
     },
-    stash,
+    stash: {
+      get size() {
+        return stash.size;
+      },
+      // A handler that is still finishing may put aside what the next life is to handle; one that was abandoned may not.
+      put: (message) => (life.isClosed ? calls.leftBehind(message) : stash.put(message)),
+      release: () => life.isClosed || stash.release(),
+    },
     registry: runtime.registry,
     signal: life.aborter.signal,
     now: () => runtime.clock.now(),
@@ -53,13 +63,16 @@ export function cellContext<M, S>(
       watched.delete(ref);
     },
     whenReady(ref) {
+      if (awaited.has(ref)) return;
+      awaited.add(ref);
       const tellReady = () => {
+        awaited.delete(ref);
         if (!life.isOver) calls.signal({ kind: 'ready', path: ref.path });
       };
       if ('whenReady' in ref) (ref as unknown as { whenReady(callback: () => void): void }).whenReady(tellReady);
       else tellReady();
     },
-    unhandled: (message) => calls.unhandled(message),
+    unhandled: (message) => life.isClosed || calls.unhandled(message),
     stop: () => calls.stop(),
     fail: (error) => calls.fail(error),
   };

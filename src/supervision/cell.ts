@@ -12,7 +12,7 @@ import type { Admission } from '../protocols/ref.ts';
 import type { Signal } from './actor.ts';
 import { type Ask, type Askable, Asked } from './ask.ts';
 import { cellContext } from './cell-context.ts';
-import type { CellOptions } from './cell-options.ts';
+import { ACTOR_DEFAULTS, type CellOptions } from './cell-options.ts';
 import { CellStats } from './cell-stats.ts';
 import type { Child } from './child.ts';
 import { type DeadLetter, describe } from './dead-letters.ts';
@@ -20,6 +20,7 @@ import { Deadline, OVERDUE } from './deadline.ts';
 import type { Place } from './host.ts';
 import type { ActorInfo } from './inspect.ts';
 import { Life, type PendingTimer, StashBuffer } from './life.ts';
+import { beginInit, windUp } from './life-course.ts';
 import { Mailbox } from './mailbox.ts';
 import type { Runtime } from './runtime.ts';
 import { type ExitReason, NORMAL, SHUTDOWN } from './strategy.ts';
@@ -27,8 +28,6 @@ import { type Watchable, WatcherSet } from './watch.ts';
 
 /** The clock is read once for this many messages. */
 const CLOCK_EVERY = 16;
-
-const HALTED = Symbol('halted');
 
 type Internal<M> = { readonly timer: PendingTimer<M> } | { readonly signal: Signal };
 
@@ -62,6 +61,9 @@ export class Cell<M, S> implements Child, Askable<M>, Watchable {
       ...(keyOf && { keyOf: (item: M | Asked<M>) => keyOf(item instanceof Asked ? item.message : item) }),
     });
     this.#mailbox.onDropped = (item) => this.#bury(item, 'dropped');
+    this.#mailbox.onConflated = (item) => {
+      if (item instanceof Asked) item.ask.fail('TW_ASK_REFUSED', `${this.path} was told something newer instead`);
+    };
     this.#stash = new StashBuffer(options.stashCapacity, () => this.#wake());
     this.#place = runtime.host.place(parent, options.name ?? path.slice(path.lastIndexOf('/') + 1), () => this.#turn());
     runtime.events.emit({ kind: 'spawned', path, incarnation: 0 });
@@ -96,7 +98,8 @@ export class Cell<M, S> implements Child, Askable<M>, Watchable {
   }
 
   #bury(item: M | Asked<M>, reason: DeadLetter['reason']): void {
-    if (item instanceof Asked) item.ask.fail('TW_ASK_TERMINATED', `${this.path} will not handle it: ${reason}`);
+    const code = reason === 'dropped' ? 'TW_ASK_REFUSED' : 'TW_ASK_TERMINATED';
+    if (item instanceof Asked) item.ask.fail(code, `${this.path} will not handle it: ${reason}`);
     this.#runtime.deadLetters.add(this.path, item instanceof Asked ? item.message : item, reason);
   }
 
@@ -117,14 +120,25 @@ export class Cell<M, S> implements Child, Askable<M>, Watchable {
   #turn(): void | Promise<void> {
     this.#isWoken = false;
     const life = this.#life;
-    if (life === undefined || life.isOver || life.current === undefined || life.inFlight !== undefined) return;
+    if (life === undefined || life.isOver || this.#state === 'starting' || life.inFlight !== undefined) return;
+    try {
+      return this.#drain(life);
+    } catch (error) {
+      // Nothing of the actor's can throw to here: it is a broken invariant, and counts as a crash of the actor.
+      this.#fail(life, asError(error));
+    }
+  }
+
+  /** Handles what waits, up to the budget. A promise: a handler is still at work. */
+  #drain(life: Life<M, S>): void | Promise<void> {
     const startMs = this.#runtime.clock.now();
     const endMs = startMs + this.#options.budget.microseconds / 1000;
     this.#stats.waitMs.record(startMs - this.#wokenAtMs);
     for (let handled = 1; ; handled++) {
       const running = this.#handleNext(life);
-      if (running === null || life.isOver) return;
+      if (running === null) return;
       if (running !== undefined) return this.#waitFor(life, running, startMs);
+      if (life.isOver) return;
       if (life.isStopRequested) return void this.#stopItself(life);
       if (handled === 1) this.#stats.processingMs.record(this.#runtime.clock.now() - startMs);
       const isSpent =
@@ -138,21 +152,23 @@ export class Cell<M, S> implements Child, Askable<M>, Watchable {
     const internal = this.#internal.shift();
     if (internal !== undefined) return this.#handleInternal(life, internal);
     if (this.#isSuspended) return null;
-    const item = this.#stash.hasBack ? this.#stash.takeBack() : this.#mailbox.take();
-    if (item === undefined) return null;
+    const isPutBack = this.#stash.hasBack;
+    if (!isPutBack && this.#mailbox.depth === 0) return null;
+    const item = (isPutBack ? this.#stash.takeBack() : this.#mailbox.take()) as M | Asked<M>;
     this.#stats.messages++;
     if (!(item instanceof Asked)) return this.#handle(life, () => this.#receive(life, item));
     const { ask } = item;
-    life.asks.add(ask);
-    ask.onSettled = () => life.asks.delete(ask);
+    if (!ask.isSettled) {
+      life.asks.add(ask);
+      ask.onSettled = () => life.asks.delete(ask);
+    }
     return this.#handle(life, () => this.#receive(life, item.message), ask);
   }
 
   #handleInternal(life: Life<M, S>, internal: Internal<M>): undefined | Promise<void> {
     if ('timer' in internal) {
       const { timer } = internal;
-      timer.isQueued = false;
-      return timer.isLive ? this.#handle(life, () => this.#receive(life, timer.message)) : undefined;
+      return life.timers.take(timer) ? this.#handle(life, () => this.#receive(life, timer.message)) : undefined;
     }
     const { signal } = internal;
     const { behaviour } = this.#options;
@@ -235,18 +251,22 @@ export class Cell<M, S> implements Child, Askable<M>, Watchable {
         this.#stats.unhandled++;
         this.#runtime.events.emit({ kind: 'unhandled', path: this.path, message: describe(message) });
       },
+      leftBehind: (message) => this.#bury(message, 'left-behind'),
       stop: () => {
         life.isStopRequested = true;
         if (!life.isHandling && life.current !== undefined) void this.#stopItself(life);
       },
       fail: (error) => this.#fail(life, error),
     });
-    try {
-      const state = await this.#init(life);
-      life.current = { state };
-    } catch (thrown) {
-      this.#startFailed(life, asError(thrown));
-      throw thrown;
+    await this.#init(life);
+    if (life.isOver) {
+      await life.closed;
+      throw new TapeworksError('TW_ASK_TERMINATED', `${this.path} ended while it started`);
+    }
+    if (life.startError !== undefined) {
+      this.#noteFailure(life.startError);
+      await this.#endLife(life, { kind: 'failure', error: life.startError }, 'failed');
+      throw life.startError;
     }
     this.#state = 'running';
     this.#runtime.events.emit({ kind: 'started', path: this.path, incarnation: life.incarnation });
@@ -255,31 +275,28 @@ export class Cell<M, S> implements Child, Askable<M>, Watchable {
     if (life.isStopRequested) void this.#stopItself(life);
   }
 
-  async #init(life: Life<M, S>): Promise<S> {
+  /** Waits for `init` until it is done, has failed, is overdue, or its life is over. */
+  async #init(life: Life<M, S>): Promise<void> {
     const { startDeadlineMs, behaviour } = this.#options;
     const deadline = new Deadline(this.#runtime.clock, startDeadlineMs);
-    try {
-      // Async, so that an init that throws at once is a rejection like another.
-      const init = (async () => behaviour.init(life.context!))();
-      const state = await deadline.race(Promise.race([init, life.closed.then((): typeof HALTED => HALTED)]));
-      if (state === OVERDUE) {
-        throw new TapeworksError('TW_START_TIMEOUT', `${this.path} did not come up within ${startDeadlineMs} ms`);
-      }
-      if (state === HALTED) throw new TapeworksError('TW_ASK_TERMINATED', `${this.path} was halted while it started`);
-      return state as S;
-    } finally {
-      deadline.lift();
-    }
-  }
-
-  #startFailed(life: Life<M, S>, error: Error): void {
-    if (this.#life !== life) return;
-    this.#noteFailure(error);
-    this.#closeLife(life, 'failed');
+    const givenUp = new Promise<void>((resolve) => {
+      life.giveUpStart = resolve;
+    });
+    beginInit(life, behaviour, { path: this.path, events: this.#runtime.events });
+    const outcome = await deadline.race(Promise.race([life.initialising!, givenUp, life.closed]));
+    deadline.lift();
+    if (outcome !== OVERDUE) return;
+    const message = `${this.path} did not come up within ${startDeadlineMs} ms`;
+    life.startError ??= new TapeworksError('TW_START_TIMEOUT', message);
   }
 
   #fail(life: Life<M, S>, error: Error): void {
-    if (life.isOver || this.#life !== life || life.current === undefined) return;
+    if (life.isOver) return;
+    if (this.#state === 'starting') {
+      life.startError ??= error;
+      life.giveUpStart();
+      return;
+    }
     this.#noteFailure(error);
     void this.#endLife(life, { kind: 'failure', error }, 'failed').then(() => {
       this.onExit({ kind: 'failure', error });
@@ -288,6 +305,7 @@ export class Cell<M, S> implements Child, Askable<M>, Watchable {
 
   async #stopItself(life: Life<M, S>): Promise<void> {
     if (life.isOver) return;
+    this.#state = 'halting';
     await this.#endLife(life, NORMAL, 'idle');
     this.onExit(NORMAL);
   }
@@ -297,47 +315,21 @@ export class Cell<M, S> implements Child, Askable<M>, Watchable {
     if (life === undefined) return;
     if (life.isOver) return life.closed;
     this.#state = 'halting';
-    await this.#endLife(life, SHUTDOWN, 'idle');
+    await this.#endLife(life, SHUTDOWN, 'idle', this.#options.shutdown === 'brutal');
   }
 
-  /** Lets the running handler finish, then runs `end`, both within the shutdown deadline. Never rejects. */
-  async #endLife(life: Life<M, S>, reason: ExitReason, after: 'idle' | 'failed'): Promise<void> {
+  async #endLife(life: Life<M, S>, reason: ExitReason, after: 'idle' | 'failed', isKilled = false): Promise<void> {
     const { shutdown, behaviour } = this.#options;
+    const { clock, events } = this.#runtime;
     life.finish((ask) => ask.fail('TW_ASK_TERMINATED', `${this.path} ended before it replied`));
     if (after === 'failed') this.#state = 'failed';
-    if (shutdown !== 'brutal') {
-      const deadline = new Deadline(this.#runtime.clock, shutdown);
-      const isIdle = life.inFlight === undefined || (await this.#wait('handler', life.inFlight, deadline));
-      if (isIdle && life.current !== undefined && behaviour.end !== undefined) {
-        await this.#wait('end', this.#runEnd(life.current.state, reason), deadline);
-      }
-      deadline.lift();
+    if (!isKilled) {
+      const deadlineMs = shutdown === 'brutal' ? ACTOR_DEFAULTS.shutdown : shutdown;
+      await windUp(life, behaviour, reason, { path: this.path, clock, events, deadlineMs });
     }
-    this.#closeLife(life, after);
-  }
-
-  async #wait(what: 'handler' | 'end', work: Promise<void>, deadline: Deadline): Promise<boolean> {
-    if ((await deadline.race(work)) !== OVERDUE) return true;
-    this.#runtime.events.emit({ kind: 'abandoned', path: this.path, what, afterMs: deadline.elapsedMs });
-    return false;
-  }
-
-  async #runEnd(state: S, reason: ExitReason): Promise<void> {
-    try {
-      await this.#options.behaviour.end!(state, reason);
-    } catch (thrown) {
-      this.#runtime.events.emit({ kind: 'end-failed', path: this.path, error: asError(thrown) });
-    }
-  }
-
-  #closeLife(life: Life<M, S>, after: 'idle' | 'failed'): void {
-    if (this.#life === life) {
-      this.#life = undefined;
-      this.#state = after;
-      this.#internal.length = 0;
-      this.#isWoken = false;
-    }
-    life.isOver = true;
+    this.#life = undefined;
+    this.#state = after;
+    this.#internal.length = 0;
     life.close();
   }
 
@@ -352,7 +344,6 @@ export class Cell<M, S> implements Child, Askable<M>, Watchable {
     this.#state = 'dead';
     for (const message of this.#stash.drain()) this.#bury(message, 'left-behind');
     for (const item of this.#mailbox.drain()) this.#bury(item, 'left-behind');
-    this.#runtime.registry.forget(this);
     this.#runtime.events.emit({ kind: 'stopped', path: this.path, reason: reason.kind });
     this.watchers.end(reason.kind);
   }

@@ -12,6 +12,12 @@ export class Life<M, S> {
   context: ActorContext<M> | undefined;
   /** Undefined until `init` is done. */
   current: { state: S } | undefined;
+  /** `init` under way; settles when it is done, and never rejects. */
+  initialising: Promise<void> | undefined;
+  /** Why this life does not come up: what `init` threw, or what was reported by `fail` meanwhile. */
+  startError: Error | undefined;
+  /** Ends the wait for `init`. */
+  giveUpStart = () => {};
   /** The handler that is running, when it is an async one; settles when it is done, and never rejects. */
   inFlight: Promise<void> | undefined;
   /** True while a handler runs: the assertion behind "one message at a time". */
@@ -19,6 +25,8 @@ export class Life<M, S> {
   isStopRequested = false;
   /** No further message; what is in flight may still finish. */
   isOver = false;
+  /** Nothing of it is waited for any more: what it still does was abandoned. */
+  isClosed = false;
   /** Resolves when nothing of this life is waited for any more. */
   readonly closed: Promise<void>;
   readonly #close: () => void;
@@ -42,13 +50,16 @@ export class Life<M, S> {
   }
 
   close(): void {
+    this.isClosed = true;
     this.aborter.abort();
     this.#close();
   }
 }
 
 export interface PendingTimer<M> {
+  readonly key: string;
   readonly message: M;
+  readonly isPeriodic: boolean;
   /** False once the timer was cancelled or replaced after it fired but before its message was handled. */
   isLive: boolean;
   /** Its message waits; a periodic timer that fires again before it is handled adds no second one. */
@@ -69,16 +80,13 @@ class LifeTimers<M> implements Timers<M> {
   }
 
   once(key: string, delayMs: number, message: M): void {
-    this.#set(key, message, (pending) =>
-      this.#clock.after(delayMs, () => {
-        this.#timers.delete(key);
-        this.#onTimer(pending);
-      }),
+    this.#set({ key, message, isPeriodic: false, isLive: true, isQueued: false }, (pending) =>
+      this.#clock.after(delayMs, () => this.#onTimer(pending)),
     );
   }
 
   every(key: string, periodMs: number, message: M): void {
-    this.#set(key, message, (pending) => {
+    this.#set({ key, message, isPeriodic: true, isLive: true, isQueued: false }, (pending) => {
       let cancel = () => {};
       const arm = () => {
         cancel = this.#clock.after(periodMs, () => {
@@ -91,13 +99,19 @@ class LifeTimers<M> implements Timers<M> {
     });
   }
 
-  #set(key: string, message: M, arm: (pending: PendingTimer<M>) => () => void): void {
-    this.cancel(key);
+  #set(pending: PendingTimer<M>, arm: (pending: PendingTimer<M>) => () => void): void {
+    this.cancel(pending.key);
     if (this.#timers.size >= TIMERS_MAX) {
-      throw new TapeworksError('TW_TIMERS_OVERFLOW', `more than ${TIMERS_MAX} timers, at key "${key}"`);
+      throw new TapeworksError('TW_TIMERS_OVERFLOW', `more than ${TIMERS_MAX} timers, at key "${pending.key}"`);
     }
-    const pending = { message, isLive: true, isQueued: false };
-    this.#timers.set(key, { cancel: arm(pending), pending });
+    this.#timers.set(pending.key, { cancel: arm(pending), pending });
+  }
+
+  /** Its turn has come. False: it was cancelled or replaced since it fired. */
+  take(pending: PendingTimer<M>): boolean {
+    pending.isQueued = false;
+    if (pending.isLive && !pending.isPeriodic) this.#timers.delete(pending.key);
+    return pending.isLive;
   }
 
   cancel(key: string): void {

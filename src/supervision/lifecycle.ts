@@ -7,7 +7,7 @@ export type LifecycleEvent = { readonly path: string; readonly atMs: number } & 
   | { readonly kind: 'overflow'; readonly policy: string; readonly dropped: number }
   | { readonly kind: 'dead-letter'; readonly reason: string }
   | { readonly kind: 'unhandled'; readonly message: string }
-  | { readonly kind: 'abandoned'; readonly what: 'handler' | 'end'; readonly afterMs: number }
+  | { readonly kind: 'abandoned'; readonly what: 'init' | 'handler' | 'end'; readonly afterMs: number }
   | { readonly kind: 'end-failed'; readonly error: Error }
 );
 
@@ -17,6 +17,8 @@ type Unstamped<E> = E extends unknown ? Omit<E, 'atMs'> : never;
 export class LifecycleBus {
   readonly #listeners = new Set<(event: LifecycleEvent) => void>();
   readonly #now: () => number;
+  /** Listeners that threw; each was taken off the bus. */
+  failedListeners = 0;
 
   constructor(now: () => number) {
     this.#now = now;
@@ -29,10 +31,18 @@ export class LifecycleBus {
   emit(event: Unstamped<LifecycleEvent>): void {
     if (this.#listeners.size === 0) return;
     const stamped = { ...event, atMs: this.#now() } as LifecycleEvent;
-    for (const listener of this.#listeners) listener(stamped);
+    for (const listener of this.#listeners) {
+      try {
+        listener(stamped);
+      } catch {
+        // Events are told from the middle of a cell's or a supervisor's turn: whoever listens must not break it.
+        this.#listeners.delete(listener);
+        this.failedListeners++;
+      }
+    }
   }
 
-  /** The answer ends the subscription. A listener must not throw. */
+  /** The answer ends the subscription. A listener that throws is taken off the bus. */
   listen(listener: (event: LifecycleEvent) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);

@@ -35,9 +35,13 @@ export class Mailbox<M> {
   highWater = 0;
   /** Called with the message that `drop-oldest` takes out, so that it can be reported. */
   onDropped: ((message: M) => void) | undefined;
+  /** Called with the message whose place a newer one of the same key took. */
+  onConflated: ((message: M) => void) | undefined;
 
   readonly #keyOf: ((message: M) => unknown) | undefined;
   readonly #positionByKey: Map<unknown, number> | undefined;
+  /** The keys of the waiting messages in their order: a message that changed since it was told keeps its key. */
+  readonly #keys: Mailbox<unknown> | undefined;
   readonly #pauseAt: number;
   readonly #resumeAt: number;
   #waitingSenders: Set<() => void> | undefined;
@@ -56,6 +60,7 @@ export class Mailbox<M> {
     if (options.policy === 'conflate') {
       this.#keyOf = options.keyOf ?? ((message) => message);
       this.#positionByKey = new Map();
+      this.#keys = new Mailbox({ capacity: options.capacity, policy: 'reject' });
     }
   }
 
@@ -92,7 +97,10 @@ export class Mailbox<M> {
     const position = positionByKey.get(key);
     if (position !== undefined) {
       this.drops.conflated++;
-      this.#slots[position & this.#mask] = message;
+      const slot = position & this.#mask;
+      const older = this.#slots[slot] as M;
+      this.#slots[slot] = message;
+      this.onConflated?.(older);
       return 'conflated';
     }
     if (this.depth >= this.capacity) {
@@ -100,6 +108,7 @@ export class Mailbox<M> {
       return 'rejected';
     }
     positionByKey.set(key, this.#tail);
+    this.#keys!.offer(key);
     this.#push(message);
     return 'accepted';
   }
@@ -129,7 +138,7 @@ export class Mailbox<M> {
     const message = this.#slots[slot] as M;
     this.#slots[slot] = undefined;
     this.#head++;
-    if (this.#positionByKey !== undefined) this.#positionByKey.delete(this.#keyOf!(message));
+    if (this.#keys !== undefined) this.#positionByKey!.delete(this.#keys.take());
     if (this.#waitingSenders !== undefined && this.#tail - this.#head <= this.#resumeAt) this.#wakeSenders();
     return message;
   }
@@ -153,7 +162,7 @@ export class Mailbox<M> {
   /** Empties the mailbox and lets paused senders find out that nobody is there any more. */
   drain(): M[] {
     const rest: M[] = [];
-    for (let message = this.take(); message !== undefined; message = this.take()) rest.push(message);
+    while (this.#head !== this.#tail) rest.push(this.take() as M);
     this.#wakeSenders();
     return rest;
   }

@@ -8,6 +8,7 @@ import type { Child, Shutdown } from './child.ts';
 import type { Place } from './host.ts';
 import type { MailboxOptions } from './mailbox.ts';
 import type { Runtime } from './runtime.ts';
+import { checkActorOptions } from './spec-checks.ts';
 import type { RestartType } from './strategy.ts';
 import { type Watchable, WatcherSet } from './watch.ts';
 
@@ -44,6 +45,8 @@ export interface ActorSpec<in M> extends ChildSpec {
 /** An actor on the thread of its supervisor. */
 export function actor<M, S>(options: ActorOptions<M, S>): ActorSpec<M> {
   const ref = new LateRef<M>(options.id);
+  const complete = { ...ACTOR_DEFAULTS, ...options };
+  checkActorOptions(options.id, complete);
   return {
     id: options.id,
     restart: options.restart ?? 'permanent',
@@ -51,7 +54,7 @@ export function actor<M, S>(options: ActorOptions<M, S>): ActorSpec<M> {
     ...(options.backoff !== undefined && { backoff: options.backoff }),
     ref,
     place(runtime, parent, path) {
-      const cell = new Cell<M, S>(runtime, parent, path, { ...ACTOR_DEFAULTS, ...options });
+      const cell = new Cell<M, S>(runtime, parent, path, complete);
       ref.bind(cell);
       return cell;
     },

@@ -63,8 +63,11 @@ export interface SupervisorState {
 }
 
 export type SupervisorEvent =
-  | { readonly kind: 'start' }
+  /** A new life, with these children. */
+  | { readonly kind: 'start'; readonly children: readonly ChildPolicy[] }
   | { readonly kind: 'stop' }
+  /** The supervisor itself is broken: it ends as a failure. */
+  | { readonly kind: 'give-up'; readonly error: Error }
   | { readonly kind: 'tick' }
   | { readonly kind: 'started'; readonly id: string }
   | { readonly kind: 'start-failed'; readonly id: string; readonly error: Error }
@@ -82,7 +85,7 @@ export type SupervisorEffect =
   | { readonly kind: 'start'; readonly id: string }
   | { readonly kind: 'halt'; readonly id: string }
   /** The child is down for good: tell its watchers, turn its waiting messages into dead letters. */
-  | { readonly kind: 'retire'; readonly id: string }
+  | { readonly kind: 'retire'; readonly id: string; readonly reason: ExitReason }
   | { readonly kind: 'remove'; readonly id: string }
   | { readonly kind: 'restarting'; readonly id: string; readonly delayMs: number; readonly reason: ExitReason }
   | { readonly kind: 'tick-at'; readonly atMs: number }
@@ -127,11 +130,13 @@ export function decide(state: SupervisorState, event: SupervisorEvent, around: S
 function mark(state: SupervisorState, event: SupervisorEvent, around: Surroundings): Step {
   switch (event.kind) {
     case 'start': {
-      const children = state.children.map((child) => newChild(child.policy));
+      const children = event.children.map(newChild);
       return [{ ...state, mode: 'starting', children, recentRestartsMs: [], exit: SHUTDOWN }, []];
     }
     case 'stop':
       return [beginStop(state, SHUTDOWN), []];
+    case 'give-up':
+      return [beginStop(state, { kind: 'failure', error: event.error }), []];
     case 'tick':
       return [state, []];
     case 'started':
@@ -143,13 +148,13 @@ function mark(state: SupervisorState, event: SupervisorEvent, around: Surroundin
     case 'halted':
       return halted(state, event.id);
     case 'add':
-      return [{ ...state, children: [...state.children, newChild(event.child)] }, []];
+      return [add(state, event.child), []];
     case 'terminate':
-      return [change(state, event.id, { wanted: false, mustHalt: false }), []];
+      return terminate(state, event.id, false);
     case 'delete':
-      return [change(state, event.id, { wanted: false, mustHalt: false, leaving: true }), []];
+      return terminate(state, event.id, true);
     case 'revive':
-      return [change(state, event.id, { wanted: true, notBeforeMs: 0 }), []];
+      return [isLive(state) ? change(state, event.id, { wanted: true, notBeforeMs: 0 }) : state, []];
     case 'bounce': {
       const child = find(state, event.id);
       if (child === undefined || !child.wanted) return [state, []];
@@ -171,6 +176,31 @@ function change(state: SupervisorState, id: string, to: Partial<ChildState>, onl
   };
 }
 
+function isLive(state: SupervisorState): boolean {
+  return state.mode === 'starting' || state.mode === 'running';
+}
+
+/** A child that comes too late for this life of the supervisor is turned away. */
+function add(state: SupervisorState, policy: ChildPolicy): SupervisorState {
+  const child = { ...newChild(policy), wanted: isLive(state), leaving: !isLive(state) };
+  return { ...state, children: [...state.children, child] };
+}
+
+function terminate(state: SupervisorState, id: string, isDeleted: boolean): Step {
+  const child = find(state, id);
+  if (child === undefined) return [state, []];
+  const leaving = child.leaving || isDeleted || isForgotten(state, child);
+  const next = change(state, id, { wanted: false, mustHalt: false, leaving });
+  // One that waits for its restart has no life to halt.
+  const isDone = child.phase === 'down' && child.wanted;
+  return [next, isDone ? [{ kind: 'retire', id, reason: SHUTDOWN }] : []];
+}
+
+/** Whether nothing of the child is kept once it is down for good. */
+function isForgotten(state: SupervisorState, child: ChildState): boolean {
+  return child.policy.restart === 'temporary' || state.policy.strategy === 'pool';
+}
+
 function isUp(child: ChildState): boolean {
   return child.phase === 'starting' || child.phase === 'running';
 }
@@ -182,7 +212,7 @@ function beginStop(state: SupervisorState, exit: ExitReason): SupervisorState {
     wanted: false,
     mustHalt: false,
     // A pool's children were asked for one by one; a new life of the pool begins empty, as in OTP.
-    leaving: child.leaving || state.policy.strategy === 'pool',
+    leaving: child.leaving || isForgotten(state, child),
   }));
   return { ...state, mode: 'stopping', exit, children };
 }
@@ -193,7 +223,7 @@ function halted(state: SupervisorState, id: string): Step {
   const down = change(state, id, { phase: 'down', mustHalt: false });
   // While the whole supervisor stops its children keep their mailboxes: it may be about to live again.
   if (child.wanted || (state.mode === 'stopping' && !child.leaving)) return [down, []];
-  return [down, [{ kind: 'retire', id }]];
+  return [down, [{ kind: 'retire', id, reason: SHUTDOWN }]];
 }
 
 /** The child's life ended by itself: it returned, failed, or never came up. */
@@ -202,10 +232,13 @@ function ended(state: SupervisorState, id: string, reason: ExitReason, around: S
   if (child === undefined || child.phase === 'down') return [state, []];
   if (child.phase === 'halting') return halted(state, id);
   const down = change(state, id, { phase: 'down', mustHalt: false });
-  if (!child.wanted) return state.mode === 'stopping' ? [down, []] : [down, [{ kind: 'retire', id }]];
+  if (!child.wanted) {
+    // A child that leaves is retired when it is removed; the others keep their mailboxes while the supervisor stops.
+    return [down, state.mode === 'stopping' && !child.leaving ? [] : [{ kind: 'retire', id, reason }]];
+  }
   // It was about to be halted for a group restart: that restart is already decided and counted.
   if (child.mustHalt) return [down, []];
-  if (!isRestarted(child.policy.restart, reason)) return goneForGood(down, child);
+  if (!isRestarted(child.policy.restart, reason)) return goneForGood(down, child, reason);
   return restart(down, child, reason, around);
 }
 
@@ -213,11 +246,10 @@ function isRestarted(type: RestartType, reason: ExitReason): boolean {
   return type === 'permanent' || (type === 'transient' && reason.kind === 'failure');
 }
 
-function goneForGood(state: SupervisorState, child: ChildState): Step {
+function goneForGood(state: SupervisorState, child: ChildState, reason: ExitReason): Step {
   const id = child.policy.id;
-  const leaving = child.policy.restart === 'temporary' || state.policy.strategy === 'pool';
-  const next = change(state, id, { wanted: false, leaving });
-  const effects: SupervisorEffect[] = [{ kind: 'retire', id }];
+  const next = change(state, id, { wanted: false, leaving: isForgotten(state, child) });
+  const effects: SupervisorEffect[] = [{ kind: 'retire', id, reason }];
   if (child.policy.significant !== true || !endsTheSupervisor(next)) return [next, effects];
   return [beginStop(next, SHUTDOWN), effects];
 }
@@ -300,7 +332,7 @@ function forgetLeaving(state: SupervisorState, effects: SupervisorEffect[]): Sup
  * child before it runs; a group restart also waits until everything that must halt is down.
  */
 function issueStarts(state: SupervisorState, nowMs: number, effects: SupervisorEffect[]): SupervisorState {
-  if (state.mode !== 'starting' && state.mode !== 'running') return state;
+  if (!isLive(state)) return state;
   const isGroup = state.policy.strategy === 'one_for_all' || state.policy.strategy === 'rest_for_one';
   const isSequential = isGroup || (state.mode === 'starting' && state.policy.strategy !== 'pool');
   if (isGroup && state.children.some((child) => child.mustHalt || child.phase === 'halting')) return state;

@@ -7,12 +7,13 @@ import type { Place } from './host.ts';
 import type { ActorInfo, FailureInfo } from './inspect.ts';
 import type { Runtime } from './runtime.ts';
 import type { ChildSpec } from './spec.ts';
+import { checkChild, checkSupervisor } from './spec-checks.ts';
 import {
   type AutoShutdown,
+  type ChildState,
   decide,
   type ExitReason,
   initialSupervisor,
-  SHUTDOWN,
   type Strategy,
   type SupervisorEffect,
   type SupervisorEvent,
@@ -27,7 +28,7 @@ export interface SupervisorOptions {
   readonly restart?: ChildSpec['restart'];
   readonly significant?: boolean;
   readonly backoff?: NonNullable<ChildSpec['backoff']>;
-  /** Started in this order, stopped in reverse. A pool begins empty. */
+  /** Started in this order, stopped in reverse; in a pool, side by side. */
   readonly children?: readonly ChildSpec[];
 }
 
@@ -59,7 +60,8 @@ export function supervisor(options: SupervisorOptions): SupervisorSpec {
 /** An answer that is owed once a child has reached a state. */
 interface Waiter {
   readonly id: string;
-  isDone(child: SupervisorState['children'][number] | undefined): boolean | Error;
+  /** `failure`: the child's start failed just now. */
+  isDone(child: ChildState | undefined, failure: Error | undefined): boolean | Error;
   resolve(): void;
   reject(error: Error): void;
 }
@@ -71,9 +73,10 @@ export class Supervisor implements Child {
   readonly #runtime: Runtime;
   readonly #place: Place;
   readonly #children = new Map<string, Child>();
-  readonly #events: SupervisorEvent[] = [];
+  /** What each new life begins with: the children of the first and those added since, without those deleted since. */
+  readonly #specs: ChildSpec[];
+  readonly #events: { readonly event: SupervisorEvent; readonly waiter: Waiter | undefined }[] = [];
   readonly #waiters = new Set<Waiter>();
-  readonly #startFailures = new Map<string, Error>();
   /** The life that each child is in. What an earlier life still has to say is not heard. */
   readonly #lives = new Map<string, number>();
   #state: SupervisorState;
@@ -81,6 +84,7 @@ export class Supervisor implements Child {
   #lifeCount = 0;
   #lastFailure: FailureInfo | undefined;
   #isWoken = false;
+  #isRemoved = false;
   #cancelTick = () => {};
   #starting: { resolve(): void; reject(error: Error): void } | undefined;
   #halting: { readonly promise: Promise<void>; resolve(): void } | undefined;
@@ -88,20 +92,21 @@ export class Supervisor implements Child {
   constructor(runtime: Runtime, parent: Place | undefined, path: string, options: SupervisorOptions) {
     this.path = path;
     this.#runtime = runtime;
-    const specs = options.children ?? [];
-    this.#state = initialSupervisor(
-      {
-        strategy: options.strategy ?? 'one_for_one',
-        intensity: options.intensity ?? DEFAULT_INTENSITY,
-        autoShutdown: options.autoShutdown ?? 'never',
-      },
-      specs,
-    );
+    this.#specs = [...(options.children ?? [])];
+    const policy = {
+      strategy: options.strategy ?? 'one_for_one',
+      intensity: options.intensity ?? DEFAULT_INTENSITY,
+      autoShutdown: options.autoShutdown ?? 'never',
+    };
+    checkSupervisor(path, policy);
+    this.#state = initialSupervisor(policy, this.#specs);
     this.#place = runtime.host.place(parent, path.slice(path.lastIndexOf('/') + 1), () => this.#turn());
-    for (const spec of specs) this.#placeChild(spec);
+    for (const spec of this.#specs) this.#placeChild(spec);
   }
 
   #placeChild(spec: ChildSpec): void {
+    if (this.#isRemoved) throw new TapeworksError('TW_UNKNOWN_ACTOR', `${this.path} is gone and takes no child`);
+    checkChild(this.path, this.#state.policy, spec);
     if (this.#children.has(spec.id)) {
       throw new TapeworksError('TW_DUPLICATE_CHILD', `${this.path} already has a child "${spec.id}"`);
     }
@@ -115,11 +120,14 @@ export class Supervisor implements Child {
   // --- as a child of the supervisor above ---
 
   start(): Promise<void> {
-    invariant(this.#state.mode === 'stopped', 'a supervisor has one life at a time', { path: this.path });
+    const isIdle = this.#state.mode === 'stopped' && this.#starting === undefined;
+    invariant(isIdle, 'a supervisor has one life at a time', { path: this.path });
     this.#incarnation++;
+    // Temporary children of the last life were forgotten; they belong to the new one again.
+    for (const spec of this.#specs) if (!this.#children.has(spec.id)) this.#placeChild(spec);
     return new Promise((resolve, reject) => {
       this.#starting = { resolve, reject };
-      this.#post({ kind: 'start' });
+      this.#post({ kind: 'start', children: this.#specs });
     });
   }
 
@@ -144,6 +152,8 @@ export class Supervisor implements Child {
     for (const child of [...this.#children.values()].reverse()) child.remove();
     this.#children.clear();
     this.#place.remove();
+    this.#isRemoved = true;
+    for (const { waiter } of this.#events.splice(0)) waiter?.reject(this.#lost(waiter.id));
   }
 
   // --- what its owner can ask of it ---
@@ -151,34 +161,33 @@ export class Supervisor implements Child {
   /** Adds a child and starts it; resolves when it is up, rejects with its failure when it did not come up at first. */
   async startChild(spec: ChildSpec): Promise<void> {
     this.#placeChild(spec);
-    this.#startFailures.delete(spec.id);
-    this.#post({ kind: 'add', child: spec });
-    await this.#until(spec.id, (child) => {
+    if (spec.restart !== 'temporary' && this.#state.policy.strategy !== 'pool') this.#specs.push(spec);
+    await this.#postAndWait({ kind: 'add', child: spec }, (child, failure) => {
       if (child?.phase === 'running') return true;
-      const isLost = child === undefined && !this.#children.has(spec.id);
-      return this.#startFailures.get(spec.id) ?? (isLost ? this.#lost(spec.id) : false);
+      return failure ?? (child === undefined ? this.#lost(spec.id) : false);
     });
   }
 
-  /** Ends a child and keeps its place; `reviveChild` brings it back. */
+  /** Ends a child and keeps its place; `reviveChild` brings it back. A temporary child, or a pool's, is forgotten. */
   async stopChild(id: string): Promise<void> {
     this.#mustHave(id);
-    this.#post({ kind: 'terminate', id });
-    await this.#until(id, (child) => child === undefined || (!child.wanted && child.phase === 'down'));
+    await this.#postAndWait({ kind: 'terminate', id }, (child) => child === undefined || child.phase === 'down');
   }
 
   async reviveChild(id: string): Promise<void> {
     this.#mustHave(id);
-    this.#startFailures.delete(id);
-    this.#post({ kind: 'revive', id });
-    await this.#until(id, (child) => child?.phase === 'running' || (this.#startFailures.get(id) ?? false));
+    await this.#postAndWait({ kind: 'revive', id }, (child, failure) => {
+      if (child?.phase === 'running') return true;
+      return failure ?? (child?.wanted === true ? false : this.#lost(id));
+    });
   }
 
   /** Ends a child and forgets it. */
   async deleteChild(id: string): Promise<void> {
     this.#mustHave(id);
-    this.#post({ kind: 'delete', id });
-    await this.#until(id, (child) => child === undefined);
+    const index = this.#specs.findIndex((spec) => spec.id === id);
+    if (index >= 0) this.#specs.splice(index, 1);
+    await this.#postAndWait({ kind: 'delete', id }, (child) => child === undefined);
   }
 
   /** Gives a child a new life. It does not count as a failure. */
@@ -203,14 +212,16 @@ export class Supervisor implements Child {
     return new TapeworksError('TW_ASK_TERMINATED', `${this.#pathOf(id)} ended before it was up`);
   }
 
-  #until(id: string, isDone: Waiter['isDone']): Promise<void> {
-    return new Promise((resolve, reject) => this.#waiters.add({ id, isDone, resolve, reject }));
+  /** The wait begins once the event is handled, so what was true before it settles nothing. */
+  #postAndWait(event: SupervisorEvent & { readonly id?: string }, isDone: Waiter['isDone']): Promise<void> {
+    const id = event.kind === 'add' ? event.child.id : event.id!;
+    return new Promise((resolve, reject) => this.#post(event, { id, isDone, resolve, reject }));
   }
 
   // --- events and effects ---
 
-  #post(event: SupervisorEvent): void {
-    this.#events.push(event);
+  #post(event: SupervisorEvent, waiter?: Waiter): void {
+    this.#events.push({ event, waiter });
     if (this.#isWoken) return;
     this.#isWoken = true;
     this.#place.wake();
@@ -219,17 +230,28 @@ export class Supervisor implements Child {
   #turn(): void {
     this.#isWoken = false;
     // Events that these effects cause come with the next turn, so a turn is bounded by what waited when it began.
-    for (const event of this.#events.splice(0)) {
-      if (event.kind === 'start-failed') this.#startFailures.set(event.id, event.error);
-      const [next, effects] = decide(this.#state, event, {
-        nowMs: this.#runtime.clock.now(),
-        random: this.#runtime.random,
-        tooManyRestarts: (id, cause) => this.#tooManyRestarts(id, cause),
-      });
-      this.#state = next;
-      for (const effect of effects) this.#perform(effect);
-      this.#settleWaiters();
+    const waiting = this.#events.length;
+    for (let handled = 0; handled < waiting; handled++) {
+      const { event, waiter } = this.#events.shift()!;
+      try {
+        this.#handle(event, waiter);
+      } catch (error) {
+        // Only a broken invariant gets here. The supervisor ends in order, and the one above decides.
+        this.#post({ kind: 'give-up', error: asError(error) });
+      }
     }
+  }
+
+  #handle(event: SupervisorEvent, waiter: Waiter | undefined): void {
+    const [next, effects] = decide(this.#state, event, {
+      nowMs: this.#runtime.clock.now(),
+      random: this.#runtime.random,
+      tooManyRestarts: (id, cause) => this.#tooManyRestarts(id, cause),
+    });
+    this.#state = next;
+    if (waiter !== undefined) this.#waiters.add(waiter);
+    for (const effect of effects) this.#perform(effect);
+    this.#settleWaiters(event.kind === 'start-failed' ? event : undefined);
   }
 
   #tooManyRestarts(id: string, cause: ExitReason): Error {
@@ -249,12 +271,11 @@ export class Supervisor implements Child {
         this.#haltLife(effect.id);
         break;
       case 'retire':
-        this.#children.get(effect.id)!.retire(SHUTDOWN);
+        this.#children.get(effect.id)!.retire(effect.reason);
         break;
       case 'remove':
         this.#children.get(effect.id)!.remove();
         this.#children.delete(effect.id);
-        this.#startFailures.delete(effect.id);
         break;
       case 'restarting': {
         const error = effect.reason.kind === 'failure' ? effect.reason.error : undefined;
@@ -326,15 +347,18 @@ export class Supervisor implements Child {
       const halted = new TapeworksError('TW_ASK_TERMINATED', `${this.path} was halted while it started`);
       starting.reject(reason.kind === 'failure' ? reason.error : halted);
     }
+    this.#settleWaiters();
     for (const waiter of this.#waiters) waiter.reject(this.#lost(waiter.id));
     this.#waiters.clear();
     if (halting !== undefined) halting.resolve();
     else if (starting === undefined) this.onExit(reason);
   }
 
-  #settleWaiters(): void {
+  #settleWaiters(failure?: { readonly id: string; readonly error: Error }): void {
+    if (this.#waiters.size === 0) return;
+    const children = new Map(this.#state.children.map((child) => [child.policy.id, child]));
     for (const waiter of this.#waiters) {
-      const done = waiter.isDone(this.#state.children.find((child) => child.policy.id === waiter.id));
+      const done = waiter.isDone(children.get(waiter.id), failure?.id === waiter.id ? failure.error : undefined);
       if (done === false) continue;
       this.#waiters.delete(waiter);
       if (done === true) waiter.resolve();
@@ -357,7 +381,7 @@ export class Supervisor implements Child {
       unhandled: 0,
       waitMs: undefined,
       processingMs: undefined,
-      children: this.#state.children.map((child) => this.#children.get(child.policy.id)!.inspect()),
+      children: this.#state.children.flatMap((child) => this.#children.get(child.policy.id)?.inspect() ?? []),
     };
   }
 }

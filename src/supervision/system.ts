@@ -42,6 +42,7 @@ export class ActorSystem {
   readonly root: Supervisor;
   /** Resolves with the reason when the root ends by itself: its supervisor gave up. */
   readonly ended: Promise<ExitReason>;
+  #stopping: Promise<void> | undefined;
 
   constructor(root: Omit<SupervisorOptions, 'id'>, options: SystemOptions = {}) {
     this.runtime = newRuntime(options);
@@ -68,8 +69,13 @@ export class ActorSystem {
     return this.root.start();
   }
 
-  /** Stops the tree, the last started first, and gives up the host. */
-  async stop(): Promise<void> {
+  /** Stops the tree, the last started first, and gives up the host. A second call waits for the first. */
+  stop(): Promise<void> {
+    this.#stopping ??= this.#stop();
+    return this.#stopping;
+  }
+
+  async #stop(): Promise<void> {
     await this.root.halt();
     this.root.retire(SHUTDOWN);
     this.root.remove();

@@ -45,6 +45,10 @@ export const RUNTIME_ERRORS = {
     means: 'A supervisor already has a child of this name.',
     remedy: 'Choose another name, or delete the old child first.',
   },
+  TW_BAD_SPEC: {
+    means: 'The specification of an actor or a supervisor contradicts itself or is out of range.',
+    remedy: 'Correct the field that the message names; nothing was started from the specification.',
+  },
   TW_UNKNOWN_ACTOR: {
     means: 'There is no actor at this path.',
     remedy: 'List the actors with `tapeworks top` or on the dashboard and check the path.',
