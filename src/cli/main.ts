@@ -2,7 +2,9 @@ import { TapeworksError } from '../protocols/errors/index.ts';
 import { type Command, EXIT } from './command.ts';
 
 /** The commands in the order in which `tapeworks help` lists them. */
-const COMMANDS: Readonly<Record<string, () => Promise<{ command: Command }>>> = {};
+const COMMANDS: Readonly<Record<string, () => Promise<{ command: Command }>>> = {
+  sim: () => import('./sim.ts'),
+};
 
 async function help(name: string | undefined): Promise<number> {
   if (name !== undefined) {

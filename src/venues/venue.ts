@@ -1,5 +1,6 @@
 import { TapeworksError } from '../protocols/errors/index.ts';
 import type { ControlFrame, StreamFacts, StreamKind, VenueFacts } from '../protocols/venue.ts';
+import type { VenueSimulation } from './simulation/simulated-venue.ts';
 
 /** How a venue spells what the subscription bookkeeping wants said, and how it answers. */
 export interface Dialect {
@@ -15,6 +16,7 @@ export interface Dialect {
 export interface Venue {
   readonly facts: VenueFacts;
   readonly dialect: Dialect;
+  readonly simulation: VenueSimulation;
 }
 
 export function streamFacts(facts: VenueFacts, kind: StreamKind): StreamFacts {

@@ -33,6 +33,10 @@ export const VENUE_ERRORS = {
     means: 'An option of the simulated venues is out of range.',
     remedy: 'See `tapeworks help sim` for the options and their ranges.',
   },
+  TW_SIM_CANNOT_LISTEN: {
+    means: 'The simulated venues cannot listen on their port.',
+    remedy: 'Stop what uses the port, or choose another with --port (0 takes a free one).',
+  },
   TW_SIM_BAD_RECORDING: {
     means: 'A line of a recording is not a recorded frame.',
     remedy: 'Each line must be one JSON object with t_us, venue, stream and frame; the message names the line.',

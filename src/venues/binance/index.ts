@@ -1,5 +1,6 @@
 import type { Venue } from '../venue.ts';
 import { BINANCE } from './facts.ts';
 import { binanceDialect } from './protocol.ts';
+import { binanceSimulation } from './simulator.ts';
 
-export const binance: Venue = { facts: BINANCE, dialect: binanceDialect };
+export const binance: Venue = { facts: BINANCE, dialect: binanceDialect, simulation: binanceSimulation };

@@ -1,5 +1,6 @@
 import type { Venue } from '../venue.ts';
 import { BITSTAMP } from './facts.ts';
 import { bitstampDialect } from './protocol.ts';
+import { bitstampSimulation } from './simulator.ts';
 
-export const bitstamp: Venue = { facts: BITSTAMP, dialect: bitstampDialect };
+export const bitstamp: Venue = { facts: BITSTAMP, dialect: bitstampDialect, simulation: bitstampSimulation };
