@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import type { DeadLetterCode, Refusal } from './dead-letter.ts';
+import { Interner } from './interner.ts';
 import { JsonScanner, KIND, level, textOf } from './json-scanner.ts';
 import { isUlidAt } from './ulid.ts';
 
@@ -92,14 +93,16 @@ const PATHS = Object.keys(SLOT).map((name) => {
 });
 
 const scanner = new JsonScanner(Object.keys(SLOT).length);
+const interner = new Interner();
 
 /** Reads one envelope. Never throws; a refusal names code, path and reason. */
 export function decodeEnvelope(raw: Buffer, bytesMax = ENVELOPE_BYTES_MAX): Accepted | Refusal {
   if (raw.length > bytesMax) return refuse('too_big', '', `${raw.length} bytes, the limit is ${bytesMax}`);
   if (raw[0] === 0xef && raw[1] === 0xbb && raw[2] === 0xbf)
     return refuse('byte_order_mark', 'byte 0', 'starts with EF BB BF');
-  if (!isUtf8(raw)) return refuse('bad_utf8', '', 'not valid UTF-8');
-  if (!scanner.scan(raw, ENVELOPE)) return refuse(scanner.code, `byte ${scanner.at}`, near(raw, scanner.at));
+  const scanned = scanner.scan(raw, ENVELOPE);
+  if ((!scanned || scanner.seen >= 0x80) && !isUtf8(raw)) return refuse('bad_utf8', '', 'not valid UTF-8');
+  if (!scanned) return refuse(scanner.code, `byte ${scanner.at}`, near(raw, scanner.at));
   return readEnvelope(raw);
 }
 
@@ -112,7 +115,10 @@ function readEnvelope(raw: Buffer): Accepted | Refusal {
   if (typeof type !== 'string') return type;
   const version = text(raw, SLOT.version, 64, 'bad_version');
   if (typeof version !== 'string') return version;
-  if (!/^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?$/.test(version)) {
+  if (
+    version !== PROTOCOL_VERSION &&
+    !/^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?$/.test(version)
+  ) {
     return refuseSlot('bad_version', SLOT.version, `"${version}" is not like ${PROTOCOL_VERSION}`);
   }
   if (!version.startsWith('1.')) {
@@ -148,11 +154,21 @@ function readEvent(raw: Buffer, type: 'data' | 'heartbeat', id: string, ts: bigi
   }
   const connection = readMeta(raw);
   if (typeof connection !== 'string') return connection;
-  const [payloadStart, payloadEnd] = span(SLOT.payload);
-  const [metaStart, metaEnd] = span(SLOT.meta);
   return {
-    ...{ raw, envelopeType: type, eventType, id, source, symbol, connection, tsEvent, tsCollector },
-    ...{ payloadStart, payloadEnd, metaStart, metaEnd, operation: '' },
+    raw,
+    envelopeType: type,
+    eventType,
+    id,
+    source,
+    symbol,
+    connection,
+    tsEvent,
+    tsCollector,
+    payloadStart: startOf(SLOT.payload),
+    payloadEnd: endOf(SLOT.payload),
+    metaStart: startOf(SLOT.meta),
+    metaEnd: endOf(SLOT.meta),
+    operation: '',
   };
 }
 
@@ -164,10 +180,21 @@ function readControl(raw: Buffer, type: 'control' | 'ack' | 'error', id: string,
   if (typeof operation !== 'string') return operation;
   const connection = readMeta(raw);
   if (typeof connection !== 'string') return connection;
-  const [payloadStart, payloadEnd] = span(SLOT.data);
   return {
-    ...{ raw, envelopeType: type, eventType: type, id, source, symbol: '', connection, tsEvent: ts, tsCollector: ts },
-    ...{ payloadStart, payloadEnd, metaStart: 0, metaEnd: 0, operation },
+    raw,
+    envelopeType: type,
+    eventType: type,
+    id,
+    source,
+    symbol: '',
+    connection,
+    tsEvent: ts,
+    tsCollector: ts,
+    payloadStart: startOf(SLOT.data),
+    payloadEnd: endOf(SLOT.data),
+    metaStart: 0,
+    metaEnd: 0,
+    operation,
   };
 }
 
@@ -190,9 +217,8 @@ function readMeta(raw: Buffer): string | Refusal {
 
 const absent = (slot: number) => scanner.kinds[slot] === KIND.absent;
 
-function span(slot: number): readonly [number, number] {
-  return scanner.kinds[slot] === KIND.object ? [scanner.starts[slot]!, scanner.ends[slot]!] : [0, 0];
-}
+const startOf = (slot: number) => (scanner.kinds[slot] === KIND.object ? scanner.starts[slot]! : 0);
+const endOf = (slot: number) => (scanner.kinds[slot] === KIND.object ? scanner.ends[slot]! : 0);
 
 function expectKind(slot: number, kind: number, article: string): Refusal | undefined {
   const found = scanner.kinds[slot];
@@ -209,7 +235,7 @@ function text(raw: Buffer, slot: number, bytesMax: number, code: DeadLetterCode)
   const end = scanner.ends[slot]!;
   if (kind === KIND.string) {
     if (end - start - 2 > bytesMax) return refuseSlot(code, slot, `${end - start - 2} bytes, the limit is ${bytesMax}`);
-    return raw.toString('utf8', start + 1, end - 1);
+    return interner.text(raw, start + 1, end - 1);
   }
   const decoded = textOf(raw, start, end);
   if (Buffer.byteLength(decoded) > bytesMax) return refuseSlot(code, slot, `over ${bytesMax} bytes`);
