@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import type { DeadLetterCode, Refusal } from './dead-letter.ts';
 import { Interner } from './interner.ts';
-import { JsonScanner, KIND, level, textOf } from './json-scanner.ts';
+import { DEPTH_MAX, JsonScanner, KIND, level, textOf } from './json-scanner.ts';
 import { isUlidAt } from './ulid.ts';
 
 // The message that a module appends to a stream, in the field `envelope`, and the event inside it:
@@ -96,11 +96,11 @@ const scanner = new JsonScanner(Object.keys(SLOT).length);
 const interner = new Interner();
 
 /** Reads one envelope. Never throws; a refusal names code, path and reason. */
-export function decodeEnvelope(raw: Buffer, bytesMax = ENVELOPE_BYTES_MAX): Accepted | Refusal {
+export function decodeEnvelope(raw: Buffer, bytesMax = ENVELOPE_BYTES_MAX, depthMax = DEPTH_MAX): Accepted | Refusal {
   if (raw.length > bytesMax) return refuse('too_big', '', `${raw.length} bytes, the limit is ${bytesMax}`);
   if (raw[0] === 0xef && raw[1] === 0xbb && raw[2] === 0xbf)
     return refuse('byte_order_mark', 'byte 0', 'starts with EF BB BF');
-  const scanned = scanner.scan(raw, ENVELOPE);
+  const scanned = scanner.scan(raw, ENVELOPE, depthMax);
   if ((!scanned || scanner.seen >= 0x80) && !isUtf8(raw)) return refuse('bad_utf8', '', 'not valid UTF-8');
   if (!scanned) return refuse(scanner.code, `byte ${scanner.at}`, near(raw, scanner.at));
   return readEnvelope(raw);

@@ -47,6 +47,7 @@ export class JsonScanner {
   seen = 0;
   #bytes: Uint8Array = new Uint8Array(0);
   #end = 0;
+  #depthMax = DEPTH_MAX;
   #kind = 0;
 
   constructor(slots: number) {
@@ -56,7 +57,8 @@ export class JsonScanner {
   }
 
   /** Scans a whole text whose top value should be an object with the fields of `top`. */
-  scan(bytes: Uint8Array, top: Level): boolean {
+  scan(bytes: Uint8Array, top: Level, depthMax = DEPTH_MAX): boolean {
+    this.#depthMax = depthMax;
     for (let slot = 0; slot < this.kinds.length; slot++) this.kinds[slot] = KIND.absent;
     this.seen = 0;
     this.#bytes = bytes;
@@ -92,9 +94,9 @@ export class JsonScanner {
       case 0x22:
         return this.#string(at);
       case 0x7b:
-        return depth >= DEPTH_MAX ? this.#fail('too_deep', at) : this.#object(at, depth + 1, open);
+        return depth >= this.#depthMax ? this.#fail('too_deep', at) : this.#object(at, depth + 1, open);
       case 0x5b:
-        return depth >= DEPTH_MAX ? this.#fail('too_deep', at) : this.#array(at, depth + 1);
+        return depth >= this.#depthMax ? this.#fail('too_deep', at) : this.#array(at, depth + 1);
       case 0x74:
         return this.#word(at, 'true', KIND.literal);
       case 0x66:

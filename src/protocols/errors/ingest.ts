@@ -21,6 +21,10 @@ export const INGEST_ERRORS = {
     means: 'The data folder of an embedded server belongs to another running process.',
     remedy: 'Stop that process, or give this one a data folder of its own.',
   },
+  TW_MIGRATION_CHANGED: {
+    means: 'A migration file differs from the one that was applied to this database.',
+    remedy: 'Run the release that matches the database; a change to the tables needs a new migration file.',
+  },
   TW_SPILL_FULL: {
     means: 'The spill has reached its quota or its disk is full. Reading from Redis stops; nothing is acknowledged.',
     remedy: 'Bring Postgres back, or give the spill more room: spill.max_bytes, or space on its disk.',
