@@ -94,7 +94,12 @@ async function recoverSegment(
     await fs.syncFolder(folder);
     return { segment: undefined, note, trouble };
   }
-  if (note?.kind === 'torn') await cutTail(fs, path, scan.wholeBytes);
+  if (note?.kind === 'torn') {
+    // Only tidiness: reading stops at the last whole record, whether or not the disk lets go of what follows it.
+    trouble ??= await cutTail(fs, path, scan.wholeBytes).catch(
+      (error: Error) => `its torn tail stays: ${error.message}`,
+    );
+  }
   return {
     segment: {
       sequence: scan.sequence ?? BigInt(name.slice(0, 20)),
@@ -118,7 +123,7 @@ function damageIn(name: string, scan: SegmentScan): DamageNote | undefined {
   return { segment: name, kind: torn ? 'torn' : 'damaged', lost, bytes, ranges: scan.damaged };
 }
 
-async function cutTail(fs: SpillFs, path: string, length: number): Promise<void> {
+async function cutTail(fs: SpillFs, path: string, length: number): Promise<undefined> {
   const file = await fs.open(path);
   try {
     await file.truncate(length);
