@@ -1,0 +1,79 @@
+import { Counter, Gauge, Registry } from 'prom-client';
+import type { ActorInfo, LatencyInfo } from '../../supervision/inspect.ts';
+
+/** Actors beyond so many are summed under the path `other`: a label must not grow with what comes from outside. */
+const PATHS_MAX = 1000;
+
+/** The actors in Prometheus' words, filled anew from the tree at each scrape, so that an actor that is gone is gone here. */
+export class ActorMetrics {
+  readonly #registry = new Registry();
+  readonly #messages = this.#counter('actor_messages_total', 'Messages handled.');
+  readonly #depth = this.#gauge('actor_mailbox_depth', 'Messages waiting.');
+  readonly #highWater = this.#gauge('actor_mailbox_high_water', 'Most messages that ever waited.');
+  readonly #capacity = this.#gauge('actor_mailbox_capacity', 'Messages that may wait.');
+  readonly #dropped = this.#counter('actor_mailbox_dropped_total', 'Messages not taken, by policy.', 'policy');
+  readonly #conflated = this.#counter(
+    'actor_mailbox_conflated_total',
+    'Messages replaced by a newer one of their key.',
+  );
+  readonly #restarts = this.#counter('actor_restarts_total', 'Lives after the first.');
+  readonly #unhandled = this.#counter('actor_unhandled_total', 'Messages that had no meaning in their state.');
+  readonly #up = this.#gauge('actor_up', '1 while the actor runs.');
+  readonly #wait = this.#gauge('actor_wait_seconds', 'Time in the mailbox, by quantile.', 'quantile');
+  readonly #processing = this.#gauge('actor_processing_seconds', 'Time to handle a message, by quantile.', 'quantile');
+  readonly #failures = this.#counter('actor_failures_total', 'Lives that ended by failure.');
+  readonly #deadLetters = new Counter({
+    name: 'actor_dead_letters_total',
+    help: 'Messages that nobody will handle.',
+    registers: [this.#registry],
+  });
+
+  /** `failures` are counted by path since the console began to listen. */
+  async render(
+    actors: readonly ActorInfo[],
+    failures: ReadonlyMap<string, number>,
+    deadLetters: number,
+  ): Promise<string> {
+    this.#registry.resetMetrics();
+    actors.forEach((info, at) => {
+      this.#fill(at < PATHS_MAX ? info.path : 'other', info);
+    });
+    const named = new Set(actors.slice(0, PATHS_MAX).map((info) => info.path));
+    for (const [path, count] of failures) this.#failures.inc({ path: named.has(path) ? path : 'other' }, count);
+    this.#deadLetters.inc(deadLetters);
+    return this.#registry.metrics();
+  }
+
+  #fill(path: string, info: ActorInfo): void {
+    this.#messages.inc({ path }, info.messages);
+    this.#restarts.inc({ path }, info.restarts);
+    this.#unhandled.inc({ path }, info.unhandled);
+    this.#up.inc({ path }, info.state === 'running' ? 1 : 0);
+    quantiles(this.#wait, path, info.waitMs);
+    quantiles(this.#processing, path, info.processingMs);
+    const { mailbox } = info;
+    if (mailbox === undefined) return;
+    this.#depth.inc({ path }, mailbox.depth);
+    this.#highWater.inc({ path }, mailbox.highWater);
+    this.#capacity.inc({ path }, mailbox.capacity);
+    this.#conflated.inc({ path }, mailbox.conflated);
+    this.#dropped.inc({ path, policy: 'reject' }, mailbox.rejected);
+    this.#dropped.inc({ path, policy: 'drop-oldest' }, mailbox.droppedOldest);
+    this.#dropped.inc({ path, policy: 'drop-newest' }, mailbox.droppedNewest);
+  }
+
+  #counter(name: string, help: string, ...labels: string[]): Counter {
+    return new Counter({ name, help, labelNames: ['path', ...labels], registers: [this.#registry] });
+  }
+
+  #gauge(name: string, help: string, ...labels: string[]): Gauge {
+    return new Gauge({ name, help, labelNames: ['path', ...labels], registers: [this.#registry] });
+  }
+}
+
+function quantiles(gauge: Gauge, path: string, latency: LatencyInfo | undefined): void {
+  if (latency === undefined || path === 'other') return;
+  gauge.set({ path, quantile: '0.5' }, latency.p50 / 1000);
+  gauge.set({ path, quantile: '0.99' }, latency.p99 / 1000);
+  gauge.set({ path, quantile: '1' }, latency.max / 1000);
+}
