@@ -4,6 +4,9 @@ import { type Command, EXIT } from './command.ts';
 /** The commands in the order in which `tapeworks help` lists them. */
 const COMMANDS: Readonly<Record<string, () => Promise<{ command: Command }>>> = {
   sim: () => import('./sim.ts'),
+  validate: () => import('./validate.ts'),
+  plan: () => import('./plan.ts'),
+  apply: () => import('./apply.ts'),
 };
 
 async function help(name: string | undefined): Promise<number> {
@@ -39,5 +42,5 @@ try {
   if (!(error instanceof TapeworksError)) throw error;
   process.stderr.write(`${error.code}: ${error.message}\n  ${error.remedy}\n`);
   const usage = error.code === 'TW_UNKNOWN_COMMAND' || error.code === 'TW_BAD_USAGE';
-  process.exitCode = usage ? EXIT.usage : EXIT.failed;
+  process.exitCode = usage ? EXIT.usage : error.code === 'TW_CONTROL_UNREACHABLE' ? EXIT.unavailable : EXIT.failed;
 }

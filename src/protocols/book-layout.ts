@@ -56,7 +56,7 @@ export function bookAsksOffset(depth: number): number {
  *
  * `received_ns` of the head is that of the newest book in it, so merged_ns - received_ns is the time from frame to
  * summary. A venue's age is merged_ns minus its row's received_ns; a row that was never written has received_ns 0.
- * `spread` is best ask minus best bid: negative when the venues cross, 0 when a side is empty.
+ * `spread` is best ask minus best bid: negative when the venues cross, 0 when a side is empty, held at +-(2^63 - 1).
  */
 export const SUMMARY = {
   sequence: 0,

@@ -171,7 +171,11 @@ export class Supervisor implements Child {
   /** Ends a child and keeps its place; `reviveChild` brings it back. A temporary child, or a pool's, is forgotten. */
   async stopChild(id: string): Promise<void> {
     this.#mustHave(id);
-    await this.#postAndWait({ kind: 'terminate', id }, (child) => child === undefined || child.phase === 'down');
+    await this.#postAndWait({ kind: 'terminate', id }, (child) => {
+      if (child === undefined || child.phase === 'down') return true;
+      // Someone has revived it meanwhile.
+      return child.wanted && child.phase !== 'halting';
+    });
   }
 
   async reviveChild(id: string): Promise<void> {

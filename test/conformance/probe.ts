@@ -1,3 +1,4 @@
+import type { ActorContext } from '../../src/supervision/actor.ts';
 import type { ActorOptions, ActorSpec, ChildSpec } from '../../src/supervision/spec.ts';
 import { actor } from '../../src/supervision/spec.ts';
 import {
@@ -13,7 +14,7 @@ export type ProbeCommand = 'fail' | 'exit' | 'hang' | 'note';
 
 type ProbeOptions = Partial<ActorOptions<ProbeCommand, string>> & {
   /** Called by each `init`; may throw, or answer a promise to wait for. */
-  readonly starting?: (incarnation: number) => void | Promise<void>;
+  readonly starting?: (incarnation: number, context: ActorContext<ProbeCommand>) => void | Promise<void>;
   readonly ending?: () => void | Promise<void>;
 };
 
@@ -41,7 +42,7 @@ export class Probes {
             this.journal.push(`+${id}`);
             return id;
           };
-          const wait = starting?.(context.incarnation);
+          const wait = starting?.(context.incarnation, context);
           return wait instanceof Promise ? wait.then(up) : up();
         },
         receive: (state, command, context) => {

@@ -32,21 +32,50 @@ describe('a supervisor starts', () => {
     await run.stop();
   });
 
-  it('sup_start_ignore_child: a child may decide in init that it is not needed, by ending normally', async () => {
-    const probes = new Probes();
-    const spec = probes.child('a', { restart: 'transient' });
-    const run = await Case.started({}, () => []);
-    await run.during(run.sup.startChild(spec));
-    spec.ref.tell('exit');
+  // OTP's `ignore` is here a normal end asked for in init: it is not needed, and nobody has failed.
+  const notNeeded = (_incarnation: number, context: { stop(): void }) => context.stop();
+
+  it('sup_start_ignore_child: a transient child that is not needed keeps its place, and the next one starts', async () => {
+    const run = await Case.started({}, (probes) => [
+      probes.child('a', { restart: 'transient', starting: notNeeded }),
+      probes.child('b'),
+    ]);
     await run.stage.settle();
-    expect(run.counts).toEqual([1, 0, 0, 1]);
+    expect(run.children).toBe('a:dead b:running');
     await run.stop();
   });
 
-  it('sup_start_ignore_temporary_child_start_child: one that is temporary and not needed is forgotten', async () => {
+  it('sup_start_ignore_temporary_child: a temporary child of the first list that is not needed is forgotten', async () => {
+    const run = await Case.started({}, (probes) => [probes.child('a', { restart: 'temporary', starting: notNeeded })]);
+    await run.stage.settle();
+    expect(run.counts).toEqual([0, 0, 0, 0]);
+    await run.stop();
+  });
+
+  it('sup_start_ignore_temporary_child_start_child: so is one that is added', async () => {
     const run = await Case.started({}, () => []);
-    await run.during(run.sup.startChild(run.probes.child('a', { restart: 'temporary' })));
-    await run.tell('a', 'exit');
+    await run.during(run.sup.startChild(run.probes.child('a', { restart: 'temporary', starting: notNeeded })));
+    expect(run.counts).toEqual([0, 0, 0, 0]);
+    await run.stop();
+  });
+
+  it('sup_start_ignore_temporary_child_start_child_simple: so is one that is added to a pool', async () => {
+    const run = await Case.started({ strategy: 'pool' }, () => []);
+    await run.during(run.sup.startChild(run.probes.child('a', { restart: 'temporary', starting: notNeeded })));
+    expect(run.counts).toEqual([0, 0, 0, 0]);
+    await run.stop();
+  });
+
+  it('simple_one_for_one_restart_ignore: a transient child of a pool that is not needed after a restart is forgotten', async () => {
+    const run = await Case.started({ strategy: 'pool' }, (probes) => [
+      probes.child('a', {
+        restart: 'transient',
+        starting: (incarnation, context) => {
+          if (incarnation > 1) context.stop();
+        },
+      }),
+    ]);
+    await run.tell('a', 'fail');
     expect(run.counts).toEqual([0, 0, 0, 0]);
     await run.stop();
   });

@@ -21,4 +21,24 @@ export const INGEST_ERRORS = {
     means: 'The data folder of an embedded server belongs to another running process.',
     remedy: 'Stop that process, or give this one a data folder of its own.',
   },
+  TW_MIGRATION_CHANGED: {
+    means: 'A migration file differs from the one that was applied to this database.',
+    remedy: 'Run the release that matches the database; a change to the tables needs a new migration file.',
+  },
+  TW_SPILL_FULL: {
+    means: 'The spill has reached its quota or its disk is full. Reading from Redis stops; nothing is acknowledged.',
+    remedy: 'Bring Postgres back, or give the spill more room: spill.max_bytes, or space on its disk.',
+  },
+  TW_SPILL_BROKEN: {
+    means: 'The spill folder cannot be written. Reading from Redis stops; nothing is acknowledged.',
+    remedy: 'Check the disk and the permissions of the spill folder named in the message.',
+  },
+  TW_SPILL_DAMAGED: {
+    means: 'Segments were damaged on the disk. What Redis still had was fetched again; the message says what is gone.',
+    remedy: 'Look with `tapeworks spill verify`, then acknowledge with `tapeworks spill verify --acknowledge`.',
+  },
+  TW_SPILL_IN_USE: {
+    means: 'The spill folder belongs to another running kernel.',
+    remedy: 'Stop that kernel, or give this one a spill folder of its own.',
+  },
 } as const satisfies Record<string, ErrorEntry>;

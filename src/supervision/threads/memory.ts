@@ -13,6 +13,8 @@ export interface Memory {
   store(word: number, value: number): void;
   /** Stores and returns what was there before, in one step. */
   exchange(word: number, value: number): number;
+  /** Stores `value` if the word holds `expected`, and returns what was there before, in one step. */
+  compareExchange(word: number, expected: number, value: number): number;
   /** Adds and returns what was there before, in one step. */
   add(word: number, value: number): number;
   /** Sleeps while the word holds `expected`, until notified or until the time is up. */
@@ -55,6 +57,10 @@ export class SharedMemory implements Memory {
 
   exchange(word: number, value: number): number {
     return Atomics.exchange(this.words, word, value);
+  }
+
+  compareExchange(word: number, expected: number, value: number): number {
+    return Atomics.compareExchange(this.words, word, expected, value);
   }
 
   add(word: number, value: number): number {

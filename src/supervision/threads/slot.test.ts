@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { FENCED } from './layout.ts';
 import { SharedMemory } from './memory.ts';
-import { admitToSlot, CONFLATED, formatSlot, PUBLISHED, repairSlot, SlotReader, SlotWriter } from './slot.ts';
-import { SLOT, slotBytes } from './slot-layout.ts';
+import { admitToSlot, CONFLATED, formatSlot, PUBLISHED, SlotReader, SlotWriter } from './slot.ts';
+import { slotBytes } from './slot-layout.ts';
 
 // The type library for servers does not describe WebAssembly.
 type SharedWasmMemory = new (pages: {
@@ -75,36 +75,24 @@ describe('a slot', () => {
     expect(() => new SlotWriter(memory, 0, 1)).toThrow('only life 2 of the writer may attach, got 1');
   });
 
-  it.each(['writer', 'reader'] as const)('is whole after its %s died between the exchange and its note', (side) => {
-    const { memory, put, taken } = slotAt(0);
+  it('hands its buffers over to the next life of either side', () => {
+    const { memory, put, taken, reader } = slotAt(0);
     put(1);
-    put(2);
     taken();
-    put(3);
-    const note = side === 'writer' ? SLOT.BACK : SLOT.FRONT;
-    const right = memory.load(note);
-    memory.store(note, memory.load(SLOT.STATE) & 3);
-    expect(repairSlot(memory, 0, side, 'alive')).toBe(true);
-    expect(memory.load(note)).toBe(right);
-  });
-
-  it('keeps its value when both sides died, and says so when a dead peer was called alive', () => {
-    const { memory, put } = slotAt(0);
-    put(9);
-    memory.store(SLOT.FRONT, memory.load(SLOT.STATE) & 3);
-    expect(repairSlot(memory, 0, 'writer', 'alive')).toBe(false);
-    expect(repairSlot(memory, 0, 'writer', 'gone')).toBe(true);
-    const reader = new SlotReader(memory, 0, 1);
-    expect(reader.take()).toBe(true);
-    expect(memory.bytes[reader.offset]).toBe(9);
-    const indices = [SLOT.BACK, SLOT.STATE, SLOT.FRONT].map((word) => memory.load(word) & 3);
-    expect(new Set(indices).size).toBe(3);
+    put(2);
+    const next = new SlotWriter(memory, 0, admitToSlot(memory, 0, 'writer'));
+    expect(next.offset).not.toBe(reader.offset);
+    const nextReader = new SlotReader(memory, 0, admitToSlot(memory, 0, 'reader'));
+    expect(nextReader.offset).toBe(reader.offset);
+    expect(memory.bytes[nextReader.offset]).toBe(1);
+    expect(nextReader.take()).toBe(true);
+    expect(memory.bytes[nextReader.offset]).toBe(2);
   });
 
   it('is refused where it cannot lie', () => {
     const memory = new SharedMemory(new SharedArrayBuffer(4096));
     expect(() => formatSlot(memory, 100, 8)).toThrow('a layout starts at a multiple of 128 bytes, got 100');
-    expect(() => formatSlot(memory, 3968, 8)).toThrow('a slot ending at byte 4992 must fit its buffer, got 4096');
+    expect(() => formatSlot(memory, 3968, 8)).toThrow('a slot ending at byte 4736 must fit its buffer, got 4096');
     expect(() => formatSlot(memory, 0, 0)).toThrow("a slot's payload is 1..67108864 bytes, got 0");
     expect(() => new SlotReader(memory, 0, 1)).toThrow('byte 0 does not hold a formatted slot, got 0');
   });

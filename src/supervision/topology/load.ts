@@ -32,10 +32,10 @@ const MODULES_MAX = 256;
 /** Reads and checks a whole folder. Whatever is wrong with it is in the answer; only a defect of ours throws. */
 export async function loadConfiguration(folder: string, around: Surroundings): Promise<Checked<Configuration>> {
   const files = await readConfigFiles(folder);
-  return files.ok ? checkConfiguration(files.value, around, folder) : files;
+  return files.ok ? checkConfiguration(files.value, around, (name) => join(folder, name)) : files;
 }
 
-/** Reads the files without judging them; `folder` is only used to say which file is meant. */
+/** Reads the files without judging them. */
 export async function readConfigFiles(folder: string): Promise<Checked<ConfigFiles>> {
   const names = [KERNEL_FILE, TOPOLOGY_FILE, ...(await moduleFiles(folder))];
   if (names.length > MODULES_MAX + 2) {
@@ -64,7 +64,8 @@ async function moduleFiles(folder: string): Promise<readonly string[]> {
   }
 }
 
-async function readBounded(path: string): Promise<Checked<Uint8Array>> {
+/** Reads one file, and no more of it than a configuration file may have. */
+export async function readBounded(path: string): Promise<Checked<Uint8Array>> {
   let handle: FileHandle | undefined;
   try {
     // Non-blocking, so that a pipe in the place of a file cannot hold us up.
@@ -87,10 +88,13 @@ async function readBounded(path: string): Promise<Checked<Uint8Array>> {
 
 const notAFile = () => Object.assign(new Error('not a regular file'), { code: 'something that is not a file' });
 
-/** Checks files that are already in memory, such as those that an operator sends. `folder` begins their shown names. */
-export function checkConfiguration(files: ConfigFiles, around: Surroundings, folder: string): Checked<Configuration> {
+/** Checks files that are already in memory, such as those that an operator sends; messages call them as `shown` says. */
+export function checkConfiguration(
+  files: ConfigFiles,
+  around: Surroundings,
+  shown: (name: string) => string,
+): Checked<Configuration> {
   const issues: ConfigIssue[] = [];
-  const shown = (name: string) => join(folder, name);
   const locate = <S extends z.ZodType>(name: string, schema: S): Located<z.output<S>> | undefined => {
     const bytes = files.get(name);
     const document = bytes === undefined ? unreadable(shown(name), 'a file', 'none') : readYaml(shown(name), bytes);

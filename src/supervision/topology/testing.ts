@@ -16,7 +16,7 @@ function check({ kernel = '{}', topology = '{}', modules = {} }: WrittenFiles) {
   files.set('kernel.yaml', bytes(kernel));
   files.set('topology.yaml', bytes(topology));
   for (const [name, content] of Object.entries(modules)) files.set(`modules.d/${name}`, bytes(content));
-  return checkConfiguration(files, KNOWN, 'config');
+  return checkConfiguration(files, KNOWN, (name) => `config/${name}`);
 }
 
 /** Every message that the files get, in order. */

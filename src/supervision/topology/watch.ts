@@ -91,7 +91,7 @@ export class ConfigWatcher {
 
   async #tell(files: Checked<ConfigFiles>): Promise<void> {
     const { folder, around, onChange } = this.#options;
-    await onChange(files.ok ? checkConfiguration(files.value, around, folder) : files);
+    await onChange(files.ok ? checkConfiguration(files.value, around, (name) => join(folder, name)) : files);
   }
 
   /** Listens to a folder, and to the one in its place once it was replaced; one that is not there is left to the look. */

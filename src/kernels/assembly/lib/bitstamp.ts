@@ -1,5 +1,5 @@
 // Bitstamp v2: whole books, diff books, live trades.
-import { compactNameLength, kept as keptCompact, nextColon, readCompactSide } from './compact';
+import { kept as keptCompact, nextColon, readCompactSide } from './compact';
 import { CONTROL, REFUSED_SHAPE, SIDE_ASK, SIDE_BID, TRADES } from './contract';
 import { field, hasPlainKeys, isString, openFrameObject, openObject, startsString } from './json';
 import { readShortInteger, value } from './numbers';
@@ -30,8 +30,15 @@ const ORDER_BOOK_7: u32 = 0x5f6b6f6f; //           ook_
 const EVENT_0: u64 = 0x746e657665222c22; //        ","event
 const EVENT_8: u64 = 0x2261746164223a22; //        ":"data"
 
-/** The scale of the last book, as a first guess: the channel that decides it stands behind the levels. */
-let likelyDecimals: u32 = 8;
+/** Where the name that closes at `tail` begins, looking back at most 64 bytes from its closing quote; 0 when nowhere. */
+@inline
+function nameBefore(tail: usize): usize {
+  for (let back: usize = 16; back <= 64; back += 16) {
+    const quotes = <u32>i8x16.bitmask(i8x16.eq(v128.load(tail - back), i8x16.splat(0x22)));
+    if (quotes != 0) return tail - back + (32 - clz<u32>(quotes));
+  }
+  return 0;
+}
 
 /**
  * The compact form of a whole book:
@@ -39,8 +46,8 @@ let likelyDecimals: u32 = 8;
  *     {"data":{"timestamp":"1700000000","microtimestamp":"1700000000000000","bids":[["97234","0.11"],...],
  *     "asks":[["97235","1.5"],...]},"channel":"order_book_btcusd","event":"data"}
  *
- * Between the last kept level of a side and the next key no colon may stand; levels that are not kept are not read.
- * Answers 0 for every other form, which then is read strictly.
+ * The channel at the end comes first, because it decides the scale. Between the last kept level of a side and the next
+ * key no colon may stand; levels that are not kept are not read. Answers 0 for every other form, which then is read strictly.
  */
 function compactBook(receivedNs: f64): i32 {
   if (load<u64>(frame) != DATA_AT_0 || load<u64>(frame, 8) != STAMP_AT_8 || load<u64>(frame, 14) != STAMP_AT_14)
@@ -51,7 +58,16 @@ function compactBook(receivedNs: f64): i32 {
   if (readShortInteger(frame + MICROS) != 16) return 0;
   const micros = value;
 
-  const decimals = likelyDecimals;
+  const tail = frameEnd - 17;
+  if (load<u64>(tail) != EVENT_0 || load<u64>(tail, 8) != EVENT_8 || load<u8>(tail, 16) != 0x7d) return 0;
+  const name = nameBefore(tail);
+  if (name < frame + BIDS || load<u64>(name) != ORDER_BOOK_0 || load<u32>(name, 7) != ORDER_BOOK_7) return 0;
+  const colonAt = name - 2;
+  if (load<u16>(colonAt) != COLON_QUOTE || load<u64>(colonAt - 8) != CHANNEL) return 0;
+  const route = findRoute(name, <u32>(tail - name));
+  if (route == NO_ROUTE) return 0;
+  const decimals = routeDecimals;
+
   const bids = book + BOOK_LEVELS;
   let at = readCompactSide(frame + BIDS, bids, depth, decimals, true);
   if (at == 0) return 0;
@@ -61,20 +77,8 @@ function compactBook(receivedNs: f64): i32 {
   at = readCompactSide(colon + 2, bids + ((<usize>depth) << 4), depth, decimals, false);
   if (at == 0) return 0;
   colon = nextColon(at, frameEnd);
-  if (colon < at + 12 || load<u32>(colon - 12) != DATA_CLOSES || load<u64>(colon - 8) != CHANNEL) return 0;
-
-  const name = colon + 2;
-  const length = compactNameLength(name);
-  if (load<u16>(colon) != COLON_QUOTE || load<u64>(name) != ORDER_BOOK_0 || load<u32>(name, 7) != ORDER_BOOK_7)
-    return 0;
-  const tail = name + length;
-  if (length == 0 || tail + 17 != frameEnd || load<u64>(tail) != EVENT_0 || load<u64>(tail, 8) != EVENT_8) return 0;
-  if (load<u8>(tail, 16) != 0x7d) return 0;
-  const route = findRoute(name, length);
-  if (route == NO_ROUTE) return 0;
-  noteName(name, length);
-  likelyDecimals = routeDecimals;
-  if (routeDecimals != decimals) return compactBook(receivedNs);
+  if (colon != colonAt || colon < at + 12 || load<u32>(colon - 12) != DATA_CLOSES) return 0;
+  noteName(name, <u32>(tail - name));
   return finishBook(route, micros, micros, receivedNs, bidCount, keptCompact);
 }
 

@@ -76,37 +76,53 @@ export function readInteger(start: usize): usize {
   return at;
 }
 
-/** Two digits a 16-bit lane (tens in the low byte) become one number a lane. */
+// Vector constants in memory: a load costs one step, while the engine builds a constant in the code out of three or four.
+const VECTORS = memory.data(96, 16);
+v128.store(VECTORS, i8x16.splat(0x30));
+v128.store(VECTORS, i16x8.splat(2561), 16);
+v128.store(VECTORS, i16x8(100, 1, 100, 1, 100, 1, 100, 1), 32);
+v128.store(VECTORS, i16x8(10000, 1, 10000, 1, 10000, 1, 10000, 1), 48);
+v128.store(VECTORS, i8x16(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15), 64);
+v128.store(VECTORS, i32x4.splat(100000000), 80);
+
 @inline
-export function pairsOf(digits: v128): v128 {
-  const tens = i16x8.mul(digits, i16x8.splat(10));
-  return v128.and(i16x8.add(tens, i16x8.shr_u(digits, 8)), i16x8.splat(0xff));
+export function digitsOf(text: v128): v128 {
+  return i8x16.sub(text, v128.load(VECTORS));
 }
 
-/** 16 digits become four numbers of four digits. */
+/**
+ * 16 digits become four numbers of four digits. A 16-bit lane holds tens + 256 * ones; times 2561 (10 * 256 + 1) its
+ * upper byte is 10 * tens + ones.
+ */
 @inline
 export function quartersOf(digits: v128): v128 {
-  return i32x4.dot_i16x8_s(pairsOf(digits), i16x8(100, 1, 100, 1, 100, 1, 100, 1));
+  const pairs = i16x8.shr_u(i16x8.mul(digits, v128.load(VECTORS, 16)), 8);
+  return i32x4.dot_i16x8_s(pairs, v128.load(VECTORS, 32));
 }
 
+/** Four-digit numbers, two at a time, become eight-digit numbers: [a, b, c, d]. */
 @inline
-export function iota(): v128 {
-  return i8x16(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+export function eightsOf(ab: v128, cd: v128): v128 {
+  return i32x4.dot_i16x8_s(i16x8.narrow_i32x4_u(ab, cd), v128.load(VECTORS, 48));
+}
+
+/** [whole, fraction, whole, fraction], eight digits each, become two numbers at 10^-8. */
+@inline
+export function fixedPointOf(parts: v128): v128 {
+  const sorted = v128.shuffle<i32>(parts, parts, 0, 2, 1, 3);
+  return i64x2.add(i64x2.extmul_low_i32x4_u(sorted, v128.load(VECTORS, 80)), i64x2.extend_high_i32x4_u(sorted));
 }
 
 /** Reads a run of 1 to 16 digits at once into `value`; answers how many, 0 when there are none or more. */
 @inline
 export function readShortInteger(at: usize): u32 {
-  const digits = i8x16.sub(v128.load(at), i8x16.splat(0x30));
+  const digits = digitsOf(v128.load(at));
   const count = ctz<u32>(<u32>i8x16.bitmask(i8x16.gt_u(digits, i8x16.splat(9))) | 0x10000);
   if (count == 16 && <u32>load<u8>(at, 16) - 0x30 <= 9) return 0;
   // Lane i takes digit i - (16 - count); an index below zero wraps beyond 15, which swizzle answers with 0.
-  const aligned = i8x16.swizzle(digits, i8x16.add(iota(), i8x16.splat(<i8>(<i32>count - 16))));
+  const aligned = i8x16.swizzle(digits, i8x16.add(v128.load(VECTORS, 64), i8x16.splat(<i8>(<i32>count - 16))));
   const quarters = quartersOf(aligned);
-  const halves = i32x4.dot_i16x8_s(
-    i16x8.narrow_i32x4_u(quarters, quarters),
-    i16x8(10000, 1, 10000, 1, 10000, 1, 10000, 1),
-  );
+  const halves = eightsOf(quarters, quarters);
   value = <u64>(<u32>i32x4.extract_lane(halves, 0)) * 100000000 + <u64>(<u32>i32x4.extract_lane(halves, 1));
   return count;
 }

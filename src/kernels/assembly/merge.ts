@@ -1,0 +1,229 @@
+// asc: --importMemory --sharedMemory --initialMemory 1 --maximumMemory 65536 --enable threads
+// Merges the books of all venues, symbol by symbol, in the shared memory that merge-layout.ts describes. The module has
+// no data of its own in that memory: every address comes from `configure`.
+import { LEVEL_BYTES, mergeBookInto, mergeBooks } from './lib/sides-merge';
+import { publishSlot, SLOT_FRESH, SLOT_STATE, slotBack, takeSlot } from './lib/slots';
+
+// Nanoseconds of the threads' common clock.
+@external('host', 'now')
+declare function now(): f64;
+
+// Offsets of book-layout.ts and merge-layout.ts; a test holds both sides together.
+const BOOK_LEVELS: usize = 32;
+const SUMMARY_VENUES: usize = 48;
+const VENUE_ROW_BYTES: usize = 32;
+const VENUE_IN: u32 = 1;
+const ROW_BYTES: usize = 16;
+const LINE: usize = 128;
+const MERGES: usize = 128;
+
+let venues: u32 = 0;
+let symbols: u32 = 0;
+let depth: u32 = 0;
+let control: usize = 0;
+let venueDeadlines: usize = 0;
+let bookDeadlines: usize = 0;
+let venueDirty: usize = 0;
+let venueDirtyBytes: usize = 0;
+let bitmapWords: usize = 0;
+let bookSlots: usize = 0;
+let bookSlotBytes: usize = 0;
+let rows: usize = 0;
+let outputDirty: usize = 0;
+let summarySlots: usize = 0;
+let summarySlotBytes: usize = 0;
+let scratch: usize = 0;
+let asksOffset: usize = 0;
+
+export function configure(
+  venueCount: u32, symbolCount: u32, keptDepth: u32, controlAt: usize, venueDeadlinesAt: usize, bookDeadlinesAt: usize,
+  venueDirtyAt: usize, dirtyBytes: usize, bitmapWordsAt: usize, bookSlotsAt: usize, bookBytes: usize, rowsAt: usize,
+  outputDirtyAt: usize, summarySlotsAt: usize, summaryBytes: usize, scratchAt: usize,
+): void {
+  venues = venueCount;
+  symbols = symbolCount;
+  depth = keptDepth;
+  control = controlAt;
+  venueDeadlines = venueDeadlinesAt;
+  bookDeadlines = bookDeadlinesAt;
+  venueDirty = venueDirtyAt;
+  venueDirtyBytes = dirtyBytes;
+  bitmapWords = bitmapWordsAt;
+  bookSlots = bookSlotsAt;
+  bookSlotBytes = bookBytes;
+  rows = rowsAt;
+  outputDirty = outputDirtyAt;
+  summarySlots = summarySlotsAt;
+  summarySlotBytes = summaryBytes;
+  scratch = scratchAt;
+  asksOffset = BOOK_LEVELS + ((<usize>depth) << 4);
+}
+
+/** 0 is out, 1 is in; anything else is in until the clock, modulo 2^32 milliseconds, has reached it. */
+@inline
+function isBefore(deadline: u32, nowMs: u32): bool {
+  return deadline > 1 ? <i32>(deadline - nowMs) > 0 : deadline == 1;
+}
+
+@inline
+function bookSlot(venue: u32, symbol: u32): usize {
+  return bookSlots + <usize>(venue * symbols + symbol) * bookSlotBytes;
+}
+
+@inline
+function isIn(venue: u32, symbol: u32, nowMs: u32): bool {
+  const own = atomic.load<u32>(bookDeadlines + ((<usize>(venue * symbols + symbol)) << 2));
+  return isBefore(own, nowMs) && isBefore(atomic.load<u32>(venueDeadlines + <usize>venue * LINE), nowMs);
+}
+
+@inline
+function millisecondsOf(ns: f64): u32 {
+  return <u32>(<u64>ns / 1000000);
+}
+
+/** One side of all venues whose bit is set in `live`; their books stand in scratch. Answers how many levels it wrote. */
+function mergeVenues(live: u32, out: usize, bids: bool): u32 {
+  const flip: u64 = bids ? u64.MAX_VALUE : 0;
+  const countAt: usize = bids ? 24 : 26;
+  const levels = bids ? BOOK_LEVELS : asksOffset;
+  const spare = scratch + 64;
+  if (live == 0) return 0;
+  let venue = ctz<u32>(live);
+  let rest = live & (live - 1);
+  const first = load<u32>(scratch + (venue << 2));
+  if (rest == 0) return mergeBooks(first + levels, load<u16>(first + countAt), venue, 0, 0, 0, out, depth, flip);
+  // Merged sides go back and forth between out and spare so that the last one lands in out.
+  let target = (popcnt<u32>(rest) & 1) == 1 ? out : spare;
+  const next = ctz<u32>(rest);
+  const second = load<u32>(scratch + (next << 2));
+  rest &= rest - 1;
+  let count = mergeBooks(
+    first + levels, load<u16>(first + countAt), venue, second + levels, load<u16>(second + countAt), next, target, depth, flip,
+  );
+  while (rest != 0) {
+    venue = ctz<u32>(rest);
+    rest &= rest - 1;
+    const book = load<u32>(scratch + (venue << 2));
+    const other = target == out ? spare : out;
+    count = mergeBookInto(target, count, book + levels, load<u16>(book + countAt), venue, other, depth, flip);
+    target = other;
+  }
+  return count;
+}
+
+/** Signed, and held at the ends of an i64 where two u64 lie farther apart. */
+@inline
+function spreadOf(bid: u64, ask: u64): i64 {
+  if (ask >= bid) return <i64>min<u64>(ask - bid, <u64>i64.MAX_VALUE);
+  return -<i64>min<u64>(bid - ask, <u64>i64.MAX_VALUE);
+}
+
+/** Merges one symbol and publishes its summary. */
+function mergeSymbol(symbol: u32): void {
+  const started = now();
+  const nowMs = millisecondsOf(started);
+  const slot = summarySlots + <usize>symbol * summarySlotBytes;
+  const summary = slotBack(slot);
+  let live: u32 = 0;
+  let known: u32 = 0;
+  let newest: u64 = 0;
+  for (let venue: u32 = 0; venue < venues; venue++) {
+    const book = takeSlot(bookSlot(venue, symbol));
+    store<u32>(scratch + (venue << 2), <u32>book);
+    const received = load<u64>(book, 8);
+    const row = summary + SUMMARY_VENUES + venue * VENUE_ROW_BYTES;
+    store<u64>(row, received);
+    store<u64>(row, load<u64>(book, 16), 8);
+    store<u64>(row, load<u64>(book), 16);
+    const counts = received != 0 && isIn(venue, symbol, nowMs);
+    store<u64>(row, counts ? <u64>VENUE_IN : 0, 24);
+    known |= (<u32>(received != 0)) << venue;
+    live |= (<u32>counts) << venue;
+    newest = counts && received > newest ? received : newest;
+  }
+
+  const bids = summary + SUMMARY_VENUES + venues * VENUE_ROW_BYTES;
+  const asks = bids + <usize>depth * LEVEL_BYTES;
+  const bidCount = mergeVenues(live, bids, true);
+  const askCount = mergeVenues(live, asks, false);
+  const row = rows + <usize>symbol * ROW_BYTES;
+  const sequence = load<u64>(row) + 1;
+  store<u64>(row, sequence);
+  store<u32>(row, live, 8);
+  store<u32>(row, known, 12);
+  store<u64>(summary, sequence);
+  store<i64>(summary, bidCount != 0 && askCount != 0 ? spreadOf(load<u64>(bids), load<u64>(asks)) : 0, 8);
+  store<u64>(summary, <u64>started, 16);
+  store<u64>(summary, newest, 24);
+  store<u32>(summary, bidCount | (askCount << 16), 32);
+  store<u32>(summary, venues, 36);
+  store<u32>(summary, symbol, 40);
+  store<u32>(summary, live, 44);
+  publishSlot(slot);
+  atomic.or<u32>(outputDirty + bitmapWords + ((symbol >> 5) << 2), 1 << (symbol & 31));
+  atomic.or<u32>(outputDirty + ((symbol >> 10) << 2), 1 << ((symbol >> 5) & 31));
+}
+
+/** Counts what was published and wakes the publisher if it sleeps or is about to. */
+function ring(published: u32): void {
+  atomic.add<u32>(control, published, MERGES);
+  if (atomic.load<u32>(control, 4) == 0 || atomic.xchg<u32>(control, 0, 4) == 0) return;
+  atomic.add<u32>(control, 1);
+  atomic.notify(control, -1);
+}
+
+/** The symbols of one word of a venue's bitmap. */
+function sweepWord(venue: u32, word: u32, bitmap: usize): u32 {
+  let merged: u32 = 0;
+  let bits = atomic.xchg<u32>(bitmap + bitmapWords + (word << 2), 0);
+  for (; bits != 0; bits &= bits - 1) {
+    const symbol = (word << 5) | ctz<u32>(bits);
+    // A merge for an earlier venue's mark has taken this book already.
+    if (symbol >= symbols || (atomic.load<i32>(bookSlot(venue, symbol), SLOT_STATE) & SLOT_FRESH) == 0) continue;
+    mergeSymbol(symbol);
+    merged++;
+  }
+  return merged;
+}
+
+/** Merges every symbol that a venue has marked since the last sweep; answers how many. */
+export function sweep(): u32 {
+  let merged: u32 = 0;
+  const uppers = (symbols + 1023) >> 10;
+  for (let venue: u32 = 0; venue < venues; venue++) {
+    const bitmap = venueDirty + <usize>venue * venueDirtyBytes;
+    for (let upper: u32 = 0; upper < uppers; upper++) {
+      if (atomic.load<u32>(bitmap + (upper << 2)) == 0) continue;
+      let words = atomic.xchg<u32>(bitmap + (upper << 2), 0);
+      for (; words != 0; words &= words - 1) merged += sweepWord(venue, (upper << 5) | ctz<u32>(words), bitmap);
+    }
+  }
+  if (merged != 0) ring(merged);
+  return merged;
+}
+
+/** Sweeps up to `iterations` times, without a call to the host while there is nothing to do; answers the merges. */
+export function spin(iterations: u32): u32 {
+  let merged: u32 = 0;
+  for (let i: u32 = 0; i < iterations; i++) merged += sweep();
+  return merged;
+}
+
+/** Merges the symbols whose set of living venues is not that of their last summary; answers how many. */
+export function expire(): u32 {
+  const nowMs = millisecondsOf(now());
+  let merged: u32 = 0;
+  for (let symbol: u32 = 0; symbol < symbols; symbol++) {
+    const row = rows + <usize>symbol * ROW_BYTES;
+    let live: u32 = 0;
+    for (let known = load<u32>(row, 12); known != 0; known &= known - 1) {
+      const venue = ctz<u32>(known);
+      live |= (<u32>isIn(venue, symbol, nowMs)) << venue;
+    }
+    if (live == load<u32>(row, 8)) continue;
+    mergeSymbol(symbol);
+    merged++;
+  }
+  if (merged != 0) ring(merged);
+  return merged;
+}

@@ -1,0 +1,53 @@
+import { bitmapWordsOffset, type MergeLayout } from '../protocols/merge-layout.ts';
+import { KERNEL_ENV, kernelModule } from './load.ts';
+
+interface MergeExports {
+  configure(...addresses: number[]): void;
+  sweep(): number;
+  spin(iterations: number): number;
+  expire(): number;
+}
+
+const PAGE_BYTES = 65_536;
+
+/** Shared memory of the size that a merger's layout needs, as the merge kernel wants it. */
+export function mergeMemory(layout: MergeLayout): WebAssembly.Memory<SharedArrayBuffer> {
+  const initial = Math.ceil(layout.totalBytes / PAGE_BYTES);
+  return new WebAssembly.Memory<SharedArrayBuffer>({ initial, maximum: initial, shared: true });
+}
+
+/**
+ * Merges all venues' books into summaries, inside WebAssembly, over the memory that exchange threads and the publisher
+ * share. One merger a memory; its slots must be formatted before the first call.
+ */
+export class MergeKernel {
+  private readonly kernel: MergeExports;
+
+  /** `now` gives nanoseconds of the clock that books are stamped with, the same on every thread. */
+  constructor(memory: WebAssembly.Memory<SharedArrayBuffer>, layout: MergeLayout, now: () => number) {
+    const instance = new WebAssembly.Instance(kernelModule('merge'), { env: { ...KERNEL_ENV, memory }, host: { now } });
+    this.kernel = instance.exports as unknown as MergeExports;
+    const { venues, symbols, depth } = layout.shape;
+    this.kernel.configure(
+      ...[venues, symbols, depth, layout.control, layout.venueDeadlines, layout.bookDeadlines],
+      ...[layout.venueDirty, layout.venueDirtyBytes, bitmapWordsOffset(symbols), layout.bookSlots],
+      ...[layout.bookSlotBytes, layout.rows, layout.outputDirty, layout.summarySlots, layout.summarySlotBytes],
+      layout.scratch,
+    );
+  }
+
+  /** Merges what is marked now; answers how many summaries were published. */
+  sweep(): number {
+    return this.kernel.sweep();
+  }
+
+  /** Sweeps that many times without leaving WebAssembly, then comes back so that the thread can show that it lives. */
+  spin(iterations: number): number {
+    return this.kernel.spin(iterations);
+  }
+
+  /** Takes venues out, or back in, whose deadlines say so although no frame came. Call it every few milliseconds. */
+  expire(): number {
+    return this.kernel.expire();
+  }
+}
