@@ -24,7 +24,7 @@ export interface Placement {
 
 /** How an actor is looked after by the supervisor above it; on a supervisor, how it looks after its children. */
 export interface SupervisionSettings {
-  readonly strategy: 'one-for-one' | 'one-for-all' | 'rest-for-one';
+  readonly strategy: 'one_for_one' | 'one_for_all' | 'rest_for_one';
   readonly intensity: { readonly restarts: number; readonly periodMs: number };
   readonly backoff: {
     readonly minMs: number;

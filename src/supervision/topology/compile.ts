@@ -144,10 +144,17 @@ export function parentOf(path: string): string | undefined {
   return path.slice(0, path.lastIndexOf('/')) || '/';
 }
 
+/** The file spells words with dashes throughout; the runtime keeps the names that OTP made known. */
+const STRATEGY = {
+  'one-for-one': 'one_for_one',
+  'one-for-all': 'one_for_all',
+  'rest-for-one': 'rest_for_one',
+} as const;
+
 function supervisionOf(config: SupervisionConfig): SupervisionSettings {
   const { strategy, intensity, period, backoff, shutdown, mailbox } = config;
   return {
-    strategy,
+    strategy: STRATEGY[strategy],
     intensity: { restarts: intensity, periodMs: period },
     backoff: {
       minMs: backoff.min,

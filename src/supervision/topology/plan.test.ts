@@ -80,6 +80,16 @@ describe('a plan', () => {
     ]);
   });
 
+  it('empties a pinned thread before another actor takes it', () => {
+    const before = compiled(
+      'threads: { klines-1: { kind: pinned } }\nklines: { workers: 1 }\nbook: { thread: klines-1 }',
+    );
+    expect(stepsBetween(before, compiled('klines: { workers: 2 }'))).toEqual([
+      ...['stop /book/merger', 'start /klines/worker-1', 'reconfigure /klines/worker-0'],
+      ...['reconfigure /klines/symbols', 'start /book/merger'],
+    ]);
+  });
+
   it('names what only a new process can take', () => {
     const plan = planTopology(compiled('{}'), compiled('{}', 'data: elsewhere\nlog: { level: debug }'));
     expect(plan.needsNewProcess).toEqual(['settings.dataFolder']);

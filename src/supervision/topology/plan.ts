@@ -15,10 +15,12 @@ import { parentOf } from './compile.ts';
 export function planTopology(current: TopologyTree, desired: TopologyTree): TopologyPlan {
   const before = new Map(current.nodes.map((node) => [node.path, node]));
   const after = new Map(desired.nodes.map((node) => [node.path, node]));
-  const stops = current.nodes.filter((node) => !after.has(node.path)).reverse();
+  const evicted = new Set(current.nodes.filter((node) => isEvicted(node, after)).map((node) => node.path));
+  const stops = current.nodes.filter((node) => !after.has(node.path) || evicted.has(node.path)).reverse();
   const late = stops.filter((node) => stopsLate(node, after, desired.nodes));
   const early = stops.filter((node) => !late.includes(node));
-  const forward = forwardOrder(desired.nodes, before).flatMap((node) => stepTo(node, before.get(node.path) ?? null));
+  const runningAt = (path: string) => (evicted.has(path) ? null : (before.get(path) ?? null));
+  const forward = forwardOrder(desired.nodes, before).flatMap((node) => stepTo(node, runningAt(node.path)));
   const system = forward.find((step) => step.kind === 'system' && step.action !== 'start');
   return {
     from: current.digest,
@@ -31,6 +33,17 @@ export function planTopology(current: TopologyTree, desired: TopologyTree): Topo
 
 function stopOf(node: TopologyNode): PlanStep {
   return { action: 'stop', path: node.path, kind: node.kind, node, previous: node, changes: [] };
+}
+
+/**
+ * A pinned thread has room for one. An actor that leaves one which another is to have is stopped first and started at
+ * its new place later, so that two can also swap theirs.
+ */
+function isEvicted(node: TopologyNode, after: ReadonlyMap<string, TopologyNode>): boolean {
+  const { thread, kind } = node.placement;
+  const goal = after.get(node.path)?.placement.thread ?? thread;
+  if (kind !== 'pinned' || goal === thread) return false;
+  return [...after.values()].some((other) => other.path !== node.path && other.placement.thread === thread);
 }
 
 /** Late, unless its whole part of the tree goes, or another actor is waiting for its thread. */
