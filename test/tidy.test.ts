@@ -27,7 +27,8 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   actors: ['protocols', 'kernels', 'venues', 'supervision'],
   servers: ['protocols'],
   console: ['protocols', 'supervision', 'actors'],
-  cli: ['protocols', 'kernels', 'venues', 'supervision', 'actors', 'servers', 'console'],
+  program: ['protocols', 'kernels', 'venues', 'supervision', 'actors', 'servers', 'console'],
+  cli: ['protocols', 'kernels', 'venues', 'supervision', 'actors', 'servers', 'console', 'program'],
 };
 
 describe('the layers', () => {

@@ -1,3 +1,4 @@
+import type { DecodeKernel } from '../kernels/decode.ts';
 import { TapeworksError } from '../protocols/errors/index.ts';
 import type { ControlFrame, StreamFacts, StreamKind, VenueFacts } from '../protocols/venue.ts';
 import type { VenueSimulation } from './simulation/simulated-venue.ts';
@@ -17,6 +18,15 @@ export interface Venue {
   readonly facts: VenueFacts;
   readonly dialect: Dialect;
   readonly simulation: VenueSimulation;
+  readonly walker?: Walker;
+}
+
+/** How a venue's data frames are read. */
+export interface Walker {
+  /** Calls the venue's decode kernel; the answer is one of its codes. */
+  decode(kernel: DecodeKernel, frame: Uint8Array, receivedNs: number): number;
+  /** What stands in a frame of this kind to say whose it is: the stream's name, or the symbol. */
+  routeBy(kind: StreamKind): 'stream' | 'symbol';
 }
 
 export function streamFacts(facts: VenueFacts, kind: StreamKind): StreamFacts {

@@ -31,7 +31,7 @@ async function startProbe(options: { hangMs?: number; memoryLimitMb?: number } =
     thread,
     module: PROBE,
     exportName: 'probe',
-    args: { greeting: listener.ref },
+    args: () => ({ greeting: listener.ref }),
     backoff: AT_ONCE,
   });
   system = new ActorSystem({ children: [listener, thread, probe] });

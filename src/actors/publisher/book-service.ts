@@ -1,9 +1,9 @@
-import { type handleServerStreamingCall, type ServerWritableStream, status } from '@grpc/grpc-js';
+import { type ServerWritableStream, status } from '@grpc/grpc-js';
 import type { SummaryEncoder, SymbolShape } from './encode.ts';
 import { Subscriber } from './subscriber.ts';
 
 /** A request as it comes off the wire. */
-interface SummaryRequest {
+export interface SummaryRequest {
   readonly symbols: readonly string[];
   readonly depth: number;
   readonly min_interval_ms: number;
@@ -77,7 +77,7 @@ export class BookService {
     return bytes;
   }
 
-  readonly subscribe: handleServerStreamingCall<SummaryRequest, Buffer> = (call: Call) => {
+  subscribe(call: Call): void {
     const refusal = this.#refusal(call.request);
     if (refusal !== undefined) {
       call.emit('error', refusal);
@@ -107,7 +107,7 @@ export class BookService {
       this.#encoded.clear();
       subscriber.offer(symbol, this.#encode(symbol, record, subscriber.depth));
     }
-  };
+  }
 
   #refusal({ symbols, depth }: SummaryRequest): { code: status; details: string } | undefined {
     const { maxSubscribers, maxSymbols, defaultSymbol } = this.#options;

@@ -1,6 +1,62 @@
 import type { ErrorEntry } from './index.ts';
 
 export const VENUE_ERRORS = {
+  TW_FRAME_JSON: {
+    means: 'A frame is not JSON, or was cut off.',
+    remedy: 'Look at the sample in the status of the exchange; the connection goes on without the frame.',
+  },
+  TW_FRAME_SHAPE: {
+    means: 'A frame lacks a field that the venue always sends, or has one of another kind.',
+    remedy: 'Look at the sample in the status of the exchange; the connection goes on without the frame.',
+  },
+  TW_FRAME_DECIMAL: {
+    means: 'A price, amount or id in a frame is not a plain unsigned decimal.',
+    remedy: 'Look at the sample in the status of the exchange; the connection goes on without the frame.',
+  },
+  TW_FRAME_OVERFLOW: {
+    means: "A number in a frame needs more than 64 bits at the instrument's scale.",
+    remedy: 'Give the instrument a smaller priceScale or amountScale in config/topology.yaml.',
+  },
+  TW_FRAME_PRECISION: {
+    means: "A number in a frame has digits beyond the instrument's scale.",
+    remedy: 'Give the instrument a larger priceScale or amountScale in config/topology.yaml.',
+  },
+  TW_FRAME_ORDER: {
+    means: 'The levels of a snapshot are not strictly best first.',
+    remedy: 'Look at the sample in the status of the exchange; the connection goes on without the frame.',
+  },
+  TW_FRAME_ROUTE: {
+    means: 'A frame is of a stream that nobody subscribed to.',
+    remedy: 'Look at the sample in the status of the exchange; the connection goes on without the frame.',
+  },
+  TW_FRAME_ESCAPE: {
+    means: 'A key or value that is read is spelled with an escape.',
+    remedy: 'Look at the sample in the status of the exchange; the connection goes on without the frame.',
+  },
+  TW_FRAME_NESTING: {
+    means: 'A frame is nested deeper than any honest one.',
+    remedy: 'Look at the sample in the status of the exchange; the connection goes on without the frame.',
+  },
+  TW_FRAME_FIELDS: {
+    means: 'An object in a frame has more keys than any honest one.',
+    remedy: 'Look at the sample in the status of the exchange; the connection goes on without the frame.',
+  },
+  TW_FRAME_CAPACITY: {
+    means: 'A frame has more levels or trades than there is room for.',
+    remedy: 'Raise feeds.VENUE.maxFrame if the venue really sends frames of this size.',
+  },
+  TW_FRAME_SIZE: {
+    means: 'A frame is longer than the configured limit.',
+    remedy: 'Raise feeds.VENUE.maxFrame if the venue really sends frames of this length.',
+  },
+  TW_FRAME_UNKNOWN: {
+    means: "A frame is neither data nor anything that the venue's protocol says.",
+    remedy: 'Look at the sample in the status of the exchange; the connection goes on without the frame.',
+  },
+  TW_VENUE_COMPLAINT: {
+    means: 'The venue refused something that nobody asked for.',
+    remedy: 'Look at the sample in the status of the exchange; the connection goes on without the frame.',
+  },
   TW_VENUE_UNKNOWN: {
     means: 'A venue is named that the program does not know.',
     remedy: 'Use one of the venues that `tapeworks help sim` lists, or add its folder below src/venues.',

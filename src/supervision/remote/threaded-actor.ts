@@ -27,8 +27,8 @@ export interface ThreadedActorOptions extends RemoteOptions {
   /** The module that the thread loads; its export makes a Behaviour from `args`. */
   readonly module: URL;
   readonly exportName: string;
-  /** Cloned to the thread at each placing; refs in its fields arrive as refs. */
-  readonly args: unknown;
+  /** Asked at each placing and cloned to the thread; refs in its fields arrive as refs. */
+  readonly args: () => unknown;
   readonly restart?: ChildSpec['restart'];
   readonly significant?: boolean;
   readonly backoff?: NonNullable<ChildSpec['backoff']>;
@@ -136,7 +136,7 @@ export class ThreadedActor<M> implements Child, FullRef<M> {
 
   async #place(link: Link): Promise<void> {
     const { id, thread, module, exportName, args, restart, significant, backoff, ...options } = this.#options;
-    const order: PlaceOrder = { path: this.path, module: module.href, exportName, args: link.encode(args), options };
+    const order: PlaceOrder = { path: this.path, module: module.href, exportName, args: link.encode(args()), options };
     const { ref } = (await link.call('place', order)) as { ref: RemoteRef<M> };
     this.#remote = ref;
     this.#link = link;

@@ -3,4 +3,9 @@ import { BITSTAMP } from './facts.ts';
 import { bitstampDialect } from './protocol.ts';
 import { bitstampSimulation } from './simulator.ts';
 
-export const bitstamp: Venue = { facts: BITSTAMP, dialect: bitstampDialect, simulation: bitstampSimulation };
+export const bitstamp: Venue = {
+  facts: BITSTAMP,
+  dialect: bitstampDialect,
+  simulation: bitstampSimulation,
+  walker: { routeBy: () => 'stream', decode: (kernel, frame, receivedNs) => kernel.bitstamp(frame, receivedNs) },
+};

@@ -1,0 +1,96 @@
+import type { BookShare } from '../../protocols/book-share.ts';
+import type { ExchangeCommand, ExchangeStatus } from '../../protocols/exchange.ts';
+import type { Ref } from '../../protocols/ref.ts';
+import type { ExchangeSettings } from '../../protocols/topology.ts';
+import type { Behaviour } from '../../supervision/actor.ts';
+import { venueNamed } from '../../venues/index.ts';
+import { BookWriter } from '../merger/book-memory.ts';
+import { Exchange } from './exchange.ts';
+import { type TradeEdge, TradeWriter } from './trade-writer.ts';
+
+/** What travels to the thread of an exchange. */
+export interface ExchangeArgs {
+  readonly settings: ExchangeSettings;
+  readonly wsUrl: string;
+  readonly restUrl: string;
+  /** Null while no books are merged. */
+  readonly books: BookShare | null;
+  /** One a partition worker; none where bars are not made. */
+  readonly tradeEdges: readonly TradeEdge[];
+  readonly statusTo: Ref<ExchangeStatus>;
+}
+
+interface State {
+  readonly exchange: Exchange;
+  readonly trades: TradeWriter;
+  readonly ticks: number;
+}
+
+const TICK_MS = 100;
+/** A status goes out with every fifth tick: twice a second. */
+const TICKS_PER_STATUS = 5;
+
+export function exchange(args: ExchangeArgs): Behaviour<ExchangeCommand, State> {
+  const venue = venueNamed(args.settings.venue);
+  // What was changed while it ran holds for the next life too.
+  let { settings, books } = args;
+
+  const open = (path: string, trades: TradeWriter): Exchange => {
+    const isMerged = books?.plan.venues.includes(settings.venue) ?? false;
+    const bookIndex = (instrument: string) => {
+      const index = isMerged ? books!.plan.symbols.indexOf(instrument) : -1;
+      return index < 0 ? undefined : index;
+    };
+    const writer = books !== null && isMerged ? new BookWriter(books, settings.venue) : undefined;
+    const { wsUrl, restUrl } = args;
+    return new Exchange({
+      path,
+      venue,
+      settings,
+      wsUrl,
+      restUrl,
+      books: writer,
+      bookIndex,
+      trades,
+      random: Math.random,
+    });
+  };
+
+  return {
+    init(context) {
+      const trades = new TradeWriter(args.tradeEdges);
+      context.timers.every('tick', TICK_MS, { kind: 'tick' });
+      return { exchange: open(context.path, trades), trades, ticks: 0 };
+    },
+
+    receive(state, message, context) {
+      switch (message.kind) {
+        case 'tick':
+          state.exchange.tick();
+          if (state.ticks % TICKS_PER_STATUS === 0) args.statusTo.tell(state.exchange.status());
+          return { ...state, ticks: state.ticks + 1 };
+        case 'reconfigure':
+          settings = message.settings;
+          state.exchange.reconfigure(settings);
+          return state;
+        case 'attach-books':
+          books = message.books;
+          state.exchange.close();
+          return { ...state, exchange: open(context.path, state.trades) };
+        case 'rotate':
+          state.exchange.rotate(message.reason);
+          return state;
+        case 'route-trades':
+          for (const { symbol, to } of message.routes) state.trades.route(symbol, to ?? undefined);
+          message.replyTo.tell('routed');
+          return state;
+      }
+    },
+
+    end(state) {
+      state.exchange.close();
+    },
+
+    summary: (state) => state.exchange.status(),
+  };
+}

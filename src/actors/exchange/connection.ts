@@ -1,0 +1,83 @@
+import { WebSocket } from 'ws';
+import { nowNs } from '../../supervision/threads/thread-clock.ts';
+
+export interface ConnectionOptions {
+  readonly url: string;
+  readonly maxFrameBytes: number;
+  readonly handshakeTimeoutMs: number;
+}
+
+/** What a connection tells its owner. Each call comes with the time of the threads' clock. */
+export interface ConnectionEvents {
+  opened(): void;
+  frame(frame: Buffer, receivedNs: number): void;
+  /** A ping or a pong: the venue's side is there. */
+  alive(receivedNs: number): void;
+  /** Once, whatever ended it; nothing follows. */
+  closed(reason: string): void;
+}
+
+/** More fragments than any honest frame has; ws closes the connection beyond it. */
+const FRAGMENTS_MAX = 1024;
+const CLOSE_DEADLINE_MS = 1_000;
+
+/** One WebSocket to a venue. */
+export class Connection {
+  #openedAtNs = 0;
+  readonly #socket: WebSocket;
+  readonly #events: ConnectionEvents;
+  #isClosed = false;
+
+  constructor(options: ConnectionOptions, events: ConnectionEvents) {
+    this.#events = events;
+    this.#socket = new WebSocket(options.url, {
+      perMessageDeflate: false,
+      maxPayload: options.maxFrameBytes,
+      maxFragments: FRAGMENTS_MAX,
+      handshakeTimeout: options.handshakeTimeoutMs,
+      // The decode kernels read bytes and accept nothing but what they know; a second check costs a pass over each frame.
+      skipUTF8Validation: true,
+    });
+    this.#socket.on('open', () => {
+      this.#openedAtNs = nowNs();
+      events.opened();
+    });
+    this.#socket.on('message', (data) => events.frame(data as Buffer, nowNs()));
+    this.#socket.on('ping', () => events.alive(nowNs()));
+    this.#socket.on('pong', () => events.alive(nowNs()));
+    this.#socket.on('unexpected-response', (_request, response) => {
+      response.resume();
+      this.#close(`the venue answered HTTP ${response.statusCode}`);
+      this.#socket.terminate();
+    });
+    this.#socket.on('error', (error) => this.#close(error.message));
+    this.#socket.on('close', (code, reason) => this.#close(`closed with ${code} ${reason.toString()}`.trim()));
+  }
+
+  /** Zero until it is open. */
+  get openedAtNs(): number {
+    return this.#openedAtNs;
+  }
+
+  send(text: string): void {
+    if (this.#socket.readyState === WebSocket.OPEN) this.#socket.send(text);
+  }
+
+  ping(): void {
+    if (this.#socket.readyState === WebSocket.OPEN) this.#socket.ping();
+  }
+
+  /** Ends it without a word to its owner. */
+  end(): void {
+    this.#isClosed = true;
+    this.#socket.close(1000);
+    setTimeout(() => this.#socket.terminate(), CLOSE_DEADLINE_MS).unref();
+  }
+
+  #close(reason: string): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.#events.closed(reason);
+    this.#socket.terminate();
+  }
+}

@@ -1,0 +1,368 @@
+// One venue connection: frames in, books into slots, trades into rings, feed states to whoever asks.
+//
+//   waiting --backoff over, budget granted--> connecting --open--> open <--promoted-- rotating
+//      ^                                          |                  |                    ^
+//      +------------ failed or lost --------------+------------------+   notice, age, wish |
+//                                                                    +--------------------+
+//
+// A successor's frames are read like the current connection's own; which of the two delivered an update first does not
+// matter, because each stream passes on a number once.
+import { DecodeKernel } from '../../kernels/decode.ts';
+import type { ExchangeStatus } from '../../protocols/exchange.ts';
+import type { ExchangeSettings } from '../../protocols/topology.ts';
+import type { SubscriptionEffect } from '../../protocols/venue.ts';
+import { nowNs } from '../../supervision/threads/thread-clock.ts';
+import { isUsable } from '../../venues/feed.ts';
+import { type ConnectBudget, failuresAfter, reconnectDelayMs, requestConnect } from '../../venues/reconnect.ts';
+import { ROTATION, type Rotation, type RotationEvent, rotate, STEADY } from '../../venues/rotation.ts';
+import type { Venue } from '../../venues/venue.ts';
+import type { BookWriter } from '../merger/book-memory.ts';
+import { Counters } from './counters.ts';
+import { FrameReader } from './frame-reader.ts';
+import { Link } from './link.ts';
+import type { Stream } from './stream.ts';
+import type { TradeWriter } from './trade-writer.ts';
+import { wantedStreams } from './wanted-streams.ts';
+
+export interface ExchangeOptions {
+  readonly path: string;
+  readonly venue: Venue;
+  readonly settings: ExchangeSettings;
+  readonly wsUrl: string;
+  readonly restUrl: string;
+  readonly books: BookWriter | undefined;
+  /** Index of an instrument in the merged book; undefined where it is not merged. */
+  readonly bookIndex: (instrument: string) => number | undefined;
+  readonly trades: TradeWriter | undefined;
+  readonly random: () => number;
+}
+
+const NS_PER_MS = 1e6;
+/** A venue that pings us is asked for a sign of life of its own when it has been silent for this long. */
+const PING_AFTER_MS = 15_000;
+
+export class Exchange {
+  readonly #options: ExchangeOptions;
+  readonly #counters = new Counters();
+  readonly #reader: FrameReader;
+  #settings: ExchangeSettings;
+  #streams: ReadonlyMap<string, Stream>;
+  #current: Link | undefined;
+  #successor: Link | undefined;
+  #rotation: Rotation = STEADY;
+  #failures = 0;
+  #budget: ConnectBudget = [];
+  #connectAtNs = 0;
+  #since = { ns: nowNs(), reason: 'starting' };
+  #isClosed = false;
+
+  constructor(options: ExchangeOptions) {
+    this.#options = options;
+    this.#settings = options.settings;
+    this.#streams = wantedStreams(options.venue, options.settings, options.bookIndex);
+    this.#reader = new FrameReader({
+      kernel: new DecodeKernel({
+        frameBytes: options.settings.maxFrameBytes,
+        ...(options.books !== undefined && { depth: options.books.depth }),
+      }),
+      venue: options.venue,
+      restUrl: options.restUrl,
+      counters: this.#counters,
+      books: options.books,
+      trades: options.trades,
+      onControl: (link, text, atNs) => this.#control(link, text, atNs),
+      onCovered: (stream, atNs) => this.#rotate({ kind: 'covered', stream: stream.name, nowNs: atNs }),
+      onBroken: (link, stream, reason) => this.#broken(link, stream, reason),
+    });
+    this.#reader.route(this.#streams);
+    this.#connect(nowNs());
+  }
+
+  /** Time passes: judge the feeds, send what is due, connect or rotate when it is time. Call it every tenth of a second. */
+  tick(): void {
+    const now = nowNs();
+    if (this.#current === undefined && now >= this.#connectAtNs) this.#connect(now);
+    for (const link of this.#links()) this.#tickLink(link, now);
+    this.#rotate({ kind: 'tick', nowNs: now });
+    const opened = this.#current?.openedAtNs ?? 0;
+    const rotateAfterMs = this.#rotateAfterMs();
+    if (opened > 0 && rotateAfterMs !== undefined && now - opened > rotateAfterMs * NS_PER_MS) {
+      this.rotate('the connection is about to reach its age limit');
+    }
+    for (const stream of this.#streams.values()) this.#judge(stream, now);
+  }
+
+  /** Opens a successor and changes over to it once nothing can fall between the two. */
+  rotate(reason: string): void {
+    if (this.#current === undefined || this.#current.openedAtNs === 0) return;
+    const streams = [...this.#streams.values()].filter((stream) => stream.ackedNs > 0).map((stream) => stream.name);
+    this.#rotate({ kind: 'rotate', reason, streams, nowNs: nowNs() });
+  }
+
+  /** Takes other symbols, limits and times while it runs; streams that stay are not disturbed. */
+  reconfigure(settings: ExchangeSettings): void {
+    const before = this.#streams;
+    const { venue, bookIndex } = this.#options;
+    this.#settings = settings;
+    const wanted = wantedStreams(venue, settings, bookIndex);
+    this.#streams = new Map([...wanted].map(([name, stream]) => [name, before.get(name) ?? stream]));
+    for (const [name, stream] of before) if (!this.#streams.has(name)) this.#leaveOut(stream);
+    this.#reader.route(this.#streams);
+    for (const link of this.#links())
+      this.#subscriptions(link, { kind: 'desire', streams: this.#names(), nowNs: nowNs() });
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    for (const link of this.#links()) link.end();
+    this.#current = undefined;
+    this.#successor = undefined;
+    for (const stream of this.#streams.values()) this.#leaveOut(stream);
+  }
+
+  status(): ExchangeStatus {
+    const now = nowNs();
+    const isOpen = (this.#current?.openedAtNs ?? 0) > 0;
+    const state = this.#current === undefined ? 'waiting' : isOpen ? 'open' : 'connecting';
+    return {
+      path: this.#options.path,
+      venue: this.#options.venue.facts.id,
+      connection: {
+        state: this.#rotation.phase === 'overlapping' ? 'rotating' : state,
+        sinceMs: this.#since.ns / NS_PER_MS,
+        url: this.#options.wsUrl,
+        reason: this.#since.reason,
+      },
+      streams: [...this.#streams.values()].map((stream) => ({
+        name: stream.name,
+        kind: stream.kind,
+        instrument: stream.mapped.instrument,
+        phase: stream.phase,
+        reason: stream.reason,
+        downReason: stream.downReason,
+        ageMs: stream.lastFrameNs === 0 ? null : (now - stream.lastFrameNs) / NS_PER_MS,
+        frames: stream.frames,
+        duplicates: stream.duplicates,
+        gaps: stream.gaps,
+        lost: stream.lost,
+      })),
+      counters: this.#counters.view(),
+      refused: this.#counters.refused,
+    };
+  }
+
+  // --- connections ---
+
+  #links(): Link[] {
+    return [this.#current, this.#successor].filter((link) => link !== undefined);
+  }
+
+  #names(): string[] {
+    return [...this.#streams.keys()];
+  }
+
+  #connect(now: number): void {
+    const grant = requestConnect(this.#budget, this.#options.venue.facts.limits.connects, now);
+    this.#budget = grant.budget;
+    if (!grant.granted) {
+      this.#connectAtNs = grant.atNs;
+      this.#since = { ns: now, reason: 'the venue allows no more connection attempts in this time' };
+      return;
+    }
+    this.#current = this.#open('current');
+    this.#since = { ns: now, reason: 'connecting' };
+  }
+
+  #open(role: Link['role']): Link {
+    const { venue, wsUrl } = this.#options;
+    const { maxFrameBytes, handshakeTimeoutMs } = this.#settings;
+    const link: Link = new Link(
+      role,
+      venue,
+      { url: wsUrl, maxFrameBytes, handshakeTimeoutMs },
+      {
+        opened: () => this.#opened(link),
+        frame: (frame, receivedNs) => this.#reader.read(link, frame, receivedNs),
+        alive: (receivedNs) => this.#alive(link, receivedNs),
+        closed: (reason) => this.#lost(link, reason),
+      },
+    );
+    return link;
+  }
+
+  #opened(link: Link): void {
+    const now = nowNs();
+    if (link === this.#current) this.#since = { ns: now, reason: 'open' };
+    this.#subscriptions(link, { kind: 'desire', streams: this.#names(), nowNs: now });
+    this.#subscriptions(link, { kind: 'opened', nowNs: now });
+  }
+
+  #lost(link: Link, reason: string): void {
+    if (this.#isClosed) return;
+    const now = nowNs();
+    this.#reader.forget(link);
+    if (link === this.#successor) {
+      this.#successor = undefined;
+      this.#counters.rotationsFailed++;
+      this.#rotate({ kind: 'successor-failed', nowNs: now });
+      return;
+    }
+    const healthyMs = link.openedAtNs === 0 ? 0 : (now - link.openedAtNs) / NS_PER_MS;
+    this.#current = undefined;
+    if (this.#successor !== undefined && this.#successor.openedAtNs > 0) {
+      this.#rotate({ kind: 'old-lost', nowNs: now });
+      return;
+    }
+    for (const stream of this.#streams.values()) {
+      stream.lose(now, reason);
+      this.#leaveOut(stream);
+    }
+    const { minMs, maxMs, resetAfterMs } = this.#settings.reconnect;
+    const policy = { baseMs: minMs, maxMs, resetAfterMs };
+    this.#connectAtNs = now + reconnectDelayMs(policy, this.#failures, this.#options.random()) * NS_PER_MS;
+    this.#failures = failuresAfter(policy, this.#failures, healthyMs);
+    this.#counters.reconnections++;
+    this.#since = { ns: now, reason };
+  }
+
+  #alive(link: Link, receivedNs: number): void {
+    link.aliveNs = receivedNs;
+    for (const stream of this.#streams.values()) stream.aliveNs = receivedNs;
+  }
+
+  #tickLink(link: Link, now: number): void {
+    if (link.openedAtNs === 0) return;
+    this.#subscriptions(link, { kind: 'tick', nowNs: now });
+    if (now - Math.max(link.aliveNs, link.pingedNs, link.openedAtNs) < PING_AFTER_MS * NS_PER_MS) return;
+    link.pingedNs = now;
+    link.ping();
+  }
+
+  #rotateAfterMs(): number | undefined {
+    const limit = this.#options.venue.facts.limits.maxAgeMs;
+    // A quarter of an hour before the venue would end the connection itself.
+    const latest = limit === undefined ? undefined : limit - 15 * 60_000;
+    return this.#settings.rotateAfterMs ?? latest;
+  }
+
+  // --- subscriptions and rotation ---
+
+  #control(link: Link, text: string, atNs: number): void {
+    const frame = this.#options.venue.dialect.classify(text);
+    if (frame.kind === 'unknown') this.#counters.refuse('TW_FRAME_UNKNOWN', 0, Buffer.from(text));
+    this.#alive(link, atNs);
+    this.#subscriptions(link, { kind: 'control', frame, nowNs: atNs });
+  }
+
+  #subscriptions(link: Link, event: Parameters<Link['subscribe']>[0]): void {
+    for (const effect of link.subscribe(event)) this.#perform(link, effect, event.nowNs);
+  }
+
+  #perform(link: Link, effect: SubscriptionEffect, now: number): void {
+    switch (effect.kind) {
+      case 'send':
+        link.send(effect.text);
+        break;
+      case 'requested':
+        if (link === this.#current) this.#streams.get(effect.stream)?.requested(now);
+        break;
+      case 'acked':
+        this.#streams.get(effect.stream)?.acked(now);
+        if (link === this.#successor) this.#rotate({ kind: 'acked', stream: effect.stream, nowNs: now });
+        break;
+      case 'refused':
+        if (link === this.#current) this.#streams.get(effect.stream)?.lose(now, `${effect.code}: ${effect.reason}`);
+        else this.#rotate({ kind: 'gone', stream: effect.stream, nowNs: now });
+        break;
+      case 'alive':
+        this.#alive(link, now);
+        break;
+      case 'rotate':
+        this.rotate(effect.reason);
+        break;
+      case 'complain':
+        this.#counters.refuse('TW_VENUE_COMPLAINT', 0, Buffer.from(effect.reason));
+        break;
+      case 'left':
+      case 'wake':
+        break;
+    }
+  }
+
+  #rotate(event: RotationEvent): void {
+    const [next, effects] = rotate(ROTATION, this.#rotation, event);
+    this.#rotation = next;
+    for (const effect of effects) {
+      switch (effect.kind) {
+        case 'open-successor':
+          this.#openSuccessor(event.nowNs);
+          break;
+        case 'close-successor':
+          this.#counters.rotationsFailed++;
+          this.#endLink(this.#successor);
+          this.#successor = undefined;
+          break;
+        case 'promote':
+          this.#promote(effect.uncovered, event.nowNs);
+          break;
+        case 'wake':
+          break;
+      }
+    }
+  }
+
+  #openSuccessor(now: number): void {
+    const grant = requestConnect(this.#budget, this.#options.venue.facts.limits.connects, now);
+    this.#budget = grant.budget;
+    if (grant.granted) {
+      this.#reader.beginHandover(this.#streams.values());
+      this.#successor = this.#open('successor');
+    } else this.#rotate({ kind: 'successor-failed', nowNs: now });
+  }
+
+  #promote(uncovered: readonly string[], now: number): void {
+    const promoted = this.#successor!;
+    this.#endLink(this.#current);
+    promoted.role = 'current';
+    this.#current = promoted;
+    this.#successor = undefined;
+    this.#counters.rotations++;
+    this.#since = { ns: now, reason: 'rotated' };
+    this.#reader.endHandover(uncovered.map((name) => this.#streams.get(name)).filter((one) => one !== undefined));
+  }
+
+  #endLink(link: Link | undefined): void {
+    if (link === undefined) return;
+    link.end();
+    this.#reader.forget(link);
+  }
+
+  /** A stream's book cannot be trusted any more. */
+  #broken(link: Link, stream: Stream, reason: string): void {
+    stream.gaps++;
+    if (link === this.#current) this.#leaveOut(stream);
+    if (this.#options.venue.facts.streams[stream.kind]?.gapProof === 'connection-sequence') {
+      link.end();
+      this.#lost(link, reason);
+      return;
+    }
+    // Leaving the stream and joining it again brings a new snapshot; the others of the connection are not disturbed.
+    const now = nowNs();
+    const others = this.#names().filter((name) => name !== stream.name);
+    this.#subscriptions(link, { kind: 'desire', streams: others, nowNs: now });
+    this.#subscriptions(link, { kind: 'desire', streams: this.#names(), nowNs: now });
+  }
+
+  // --- feeds ---
+
+  #judge(stream: Stream, now: number): void {
+    stream.judge(this.#options.venue.facts.ackWithinMs, now);
+    if (stream.kind !== 'book' && stream.kind !== 'book-delta') return;
+    if (!isUsable(stream.phase) || stream.isBroken || stream.lastFrameNs === 0) this.#leaveOut(stream);
+    else this.#options.books?.countUntil(stream.symbol, stream.countsUntilMs);
+  }
+
+  #leaveOut(stream: Stream): void {
+    if (stream.kind === 'book' || stream.kind === 'book-delta') this.#options.books?.leaveOut(stream.symbol);
+  }
+}

@@ -1,0 +1,49 @@
+import type { SubscriptionEffect, SubscriptionEvent } from '../../protocols/venue.ts';
+import {
+  NO_SUBSCRIPTIONS,
+  type SubscriptionProtocol,
+  type Subscriptions,
+  subscriptionProtocol,
+} from '../../venues/subscriptions.ts';
+import type { Venue } from '../../venues/venue.ts';
+import { Connection, type ConnectionEvents, type ConnectionOptions } from './connection.ts';
+
+/** A connection with what is subscribed on it. The successor becomes the current one when it takes over. */
+export class Link {
+  role: 'current' | 'successor';
+  aliveNs = 0;
+  pingedNs = 0;
+  /** The number of the connection's last frame, where the venue counts them over all streams. */
+  frameSequence: number | undefined;
+  readonly #connection: Connection;
+  readonly #protocol: SubscriptionProtocol;
+  #subscriptions: Subscriptions = NO_SUBSCRIPTIONS;
+
+  constructor(role: Link['role'], venue: Venue, options: ConnectionOptions, events: ConnectionEvents) {
+    this.role = role;
+    this.#protocol = subscriptionProtocol(venue.facts, venue.dialect);
+    this.#connection = new Connection(options, events);
+  }
+
+  get openedAtNs(): number {
+    return this.#connection.openedAtNs;
+  }
+
+  subscribe(event: SubscriptionEvent): readonly SubscriptionEffect[] {
+    const [next, effects] = this.#protocol.receive(this.#subscriptions, event);
+    this.#subscriptions = next;
+    return effects;
+  }
+
+  send(text: string): void {
+    this.#connection.send(text);
+  }
+
+  ping(): void {
+    this.#connection.ping();
+  }
+
+  end(): void {
+    this.#connection.end();
+  }
+}

@@ -1,0 +1,155 @@
+// The memory that exchange threads, the merger and the publisher share, and each one's way into it.
+import { mergeMemory } from '../../kernels/merge.ts';
+import type { BookPlan, BookShare } from '../../protocols/book-share.ts';
+import { invariant } from '../../protocols/errors/index.ts';
+import {
+  bitmapWordsOffset,
+  bookDeadlineOffset,
+  bookSlotOffset,
+  DEADLINE_ALWAYS,
+  DEADLINE_OUT,
+  deadlineWord,
+  type MergeLayout,
+  markDirty,
+  mergeLayout,
+  summarySlotOffset,
+  venueDeadlineOffset,
+} from '../../protocols/merge-layout.ts';
+import { Doorbell } from '../../supervision/threads/doorbell.ts';
+import { SharedMemory } from '../../supervision/threads/memory.ts';
+import { admitToSlot, formatSlot, SlotReader, SlotWriter } from '../../supervision/threads/slot.ts';
+import { slotBytes } from '../../supervision/threads/slot-layout.ts';
+
+export function bookLayout({ venues, symbols, depth }: BookPlan): MergeLayout {
+  return mergeLayout({ venues: venues.length, symbols: symbols.length, depth, slotBytes });
+}
+
+export function createBooks(plan: BookPlan, bell: BookShare['bell']): BookShare {
+  const layout = bookLayout(plan);
+  const memory = mergeMemory(layout);
+  const shared = new SharedMemory(memory.buffer);
+  for (let symbol = 0; symbol < plan.symbols.length; symbol++) {
+    formatSlot(shared, summarySlotOffset(layout, symbol), layout.summaryBytes);
+    for (let venue = 0; venue < plan.venues.length; venue++) {
+      formatSlot(shared, bookSlotOffset(layout, venue, symbol), layout.bookBytes);
+    }
+  }
+  // Whether a book counts is said book by book: connections of one venue live and die apart.
+  for (let venue = 0; venue < plan.venues.length; venue++) {
+    shared.store(venueDeadlineOffset(layout, venue) / 4, DEADLINE_ALWAYS);
+  }
+  return { plan, memory, bell };
+}
+
+/** One connection's way in. Make it when no earlier life of the connection runs any more. */
+export class BookWriter {
+  readonly #memory: SharedMemory;
+  readonly #layout: MergeLayout;
+  readonly #venue: number;
+  readonly #slots: (SlotWriter | undefined)[] = [];
+  readonly #bell: Doorbell;
+  readonly #bitmap: number;
+
+  constructor(share: BookShare, venue: string) {
+    this.#memory = new SharedMemory(share.memory.buffer);
+    this.#layout = bookLayout(share.plan);
+    this.#venue = share.plan.venues.indexOf(venue);
+    this.#bitmap = this.#layout.venueDirty + this.#venue * this.#layout.venueDirtyBytes;
+    this.#bell = new Doorbell(new SharedMemory(share.bell.buffer), share.bell.at);
+  }
+
+  /** The writer of a slot, from the first book on; one connection of the venue writes a symbol. */
+  #slotOf(symbol: number): SlotWriter {
+    let slot = this.#slots[symbol];
+    if (slot === undefined) {
+      const at = bookSlotOffset(this.#layout, this.#venue, symbol);
+      slot = new SlotWriter(this.#memory, at, admitToSlot(this.#memory, at, 'writer'));
+      this.#slots[symbol] = slot;
+    }
+    return slot;
+  }
+
+  /** Levels a side of the records that it takes. */
+  get depth(): number {
+    return this.#layout.shape.depth;
+  }
+
+  /** Publishes a book record, to count until the given time of the threads' clock. */
+  publish(symbol: number, record: Uint8Array, untilMs: number): void {
+    invariant(record.length === this.#layout.bookBytes, 'a book fills its slot exactly');
+    const slot = this.#slotOf(symbol);
+    this.#memory.write(slot.offset, record);
+    slot.publish();
+    this.countUntil(symbol, untilMs);
+    markDirty(this.#memory.words, this.#bitmap, this.#layout.shape.symbols, symbol);
+    this.#bell.ring();
+  }
+
+  countUntil(symbol: number, untilMs: number): void {
+    this.#memory.store(bookDeadlineOffset(this.#layout, this.#venue, symbol) / 4, deadlineWord(untilMs));
+  }
+
+  /** The book does not count any more until the next one is published. */
+  leaveOut(symbol: number): void {
+    this.#memory.store(bookDeadlineOffset(this.#layout, this.#venue, symbol) / 4, DEADLINE_OUT);
+  }
+}
+
+/** The publisher's way in. */
+export class SummaryReader {
+  readonly memory: SharedMemory;
+  readonly #layout: MergeLayout;
+  readonly #slots: readonly SlotReader[];
+  readonly #hasSummary: boolean[];
+
+  constructor(share: BookShare) {
+    this.memory = new SharedMemory(share.memory.buffer);
+    this.#layout = bookLayout(share.plan);
+    this.#slots = share.plan.symbols.map((_, symbol) => {
+      const at = summarySlotOffset(this.#layout, symbol);
+      return new SlotReader(this.memory, at, admitToSlot(this.memory, at, 'reader'));
+    });
+    this.#hasSummary = share.plan.symbols.map(() => false);
+  }
+
+  /** Byte offset of the doorbell that the merger rings. */
+  get doorbellAt(): number {
+    return this.#layout.control;
+  }
+
+  /** Summaries that the merger has published, modulo 2^32. */
+  get merges(): number {
+    return this.memory.load((this.#layout.control + 128) / 4) >>> 0;
+  }
+
+  /** Takes every summary that is new, up to the number of symbols; answers how many. */
+  drain(visit: (symbol: number, record: number) => void): number {
+    const { symbols } = this.#layout.shape;
+    const bitmap = this.#layout.outputDirty;
+    const words = (bitmap + bitmapWordsOffset(symbols)) / 4;
+    let taken = 0;
+    for (let upper = 0; upper < Math.ceil(symbols / 1024); upper++) {
+      if (this.memory.load(bitmap / 4 + upper) === 0) continue;
+      for (let marks = this.memory.exchange(bitmap / 4 + upper, 0); marks !== 0; marks &= marks - 1) {
+        const word = upper * 32 + lowestBit(marks);
+        for (let bits = this.memory.exchange(words + word, 0); bits !== 0; bits &= bits - 1) {
+          const symbol = word * 32 + lowestBit(bits);
+          if (!this.#slots[symbol]!.take()) continue;
+          this.#hasSummary[symbol] = true;
+          visit(symbol, this.#slots[symbol]!.offset);
+          taken++;
+        }
+      }
+    }
+    return taken;
+  }
+
+  /** Where the summary that was taken last lies; it stays there until the next drain. */
+  latest(symbol: number): number | undefined {
+    return this.#hasSummary[symbol] ? this.#slots[symbol]!.offset : undefined;
+  }
+}
+
+function lowestBit(bits: number): number {
+  return 31 - Math.clz32(bits & -bits);
+}

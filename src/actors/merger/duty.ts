@@ -1,0 +1,34 @@
+import { MergeKernel } from '../../kernels/merge.ts';
+import type { BookShare } from '../../protocols/book-share.ts';
+import type { DutyCycle, MakeDutyCycle } from '../../supervision/threads/duty-cycle.ts';
+import { nowNs } from '../../supervision/threads/thread-clock.ts';
+import { bookLayout } from './book-memory.ts';
+
+export interface MergerArgs {
+  readonly books: BookShare;
+  /** A thread with a core of its own stays inside WebAssembly for a while; one that sleeps looks once. */
+  readonly isSpinning: boolean;
+}
+
+/** Looks at the inputs before the thread shows that it lives: some tens of microseconds. */
+const SPINS = 2_000;
+/** How often venues are looked at whose time may be over although no frame came. */
+const EXPIRE_EVERY_NS = 5e6;
+
+/** The merger's duty cycle: sweep what is marked, and now and then what has run out of time. */
+export const makeMerger: MakeDutyCycle = (context): DutyCycle => {
+  const { books, isSpinning } = context.args as MergerArgs;
+  const kernel = new MergeKernel(books.memory, bookLayout(books.plan), nowNs);
+  let expireAtNs = 0;
+  return {
+    doWork() {
+      let merged = isSpinning ? kernel.spin(SPINS) : kernel.sweep();
+      const now = nowNs();
+      if (now >= expireAtNs) {
+        expireAtNs = now + EXPIRE_EVERY_NS;
+        merged += kernel.expire();
+      }
+      return merged;
+    },
+  };
+};

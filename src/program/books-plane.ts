@@ -1,0 +1,149 @@
+// The order-book plane: exchanges on their threads, the merger on its core, the publisher on the main thread, and the
+// memory that joins them. The memory belongs to the merger: whoever attaches to it is told when there is another one.
+
+import type { ExchangeArgs } from '../actors/exchange/actor.ts';
+import type { TradeEdge } from '../actors/exchange/trade-writer.ts';
+import { createBooks, type SummaryReader } from '../actors/merger/book-memory.ts';
+import type { MergerArgs } from '../actors/merger/duty.ts';
+import { type PublisherCommand, publisher, type ServedBeside } from '../actors/publisher/actor.ts';
+import type { SymbolShape } from '../actors/publisher/encode.ts';
+import type { BookShare } from '../protocols/book-share.ts';
+import type { ExchangeCommand, ExchangeStatus } from '../protocols/exchange.ts';
+import type { ExchangeSettings, Placement, TopologyNode } from '../protocols/topology.ts';
+import { pinnedActor } from '../supervision/remote/pinned-actor.ts';
+import { threadedActor } from '../supervision/remote/threaded-actor.ts';
+import { type ActorSpec, actor } from '../supervision/spec.ts';
+import type { IdleSpec } from '../supervision/threads/idle-strategy.ts';
+import { venueNamed } from '../venues/index.ts';
+import type { Board } from './board.ts';
+import { cpuOf, type Factories, type Place } from './tree-host.ts';
+
+export interface BooksPlaneOptions {
+  readonly statuses: Board<ExchangeStatus>;
+  /** Where a venue is found when the topology names no address: the simulator's, or the real one. */
+  readonly endpoints: (venue: string) => { readonly wsUrl: string; readonly restUrl: string };
+  readonly shapeOf: (symbol: string) => SymbolShape;
+  /** The rings that an exchange's trades go to. */
+  readonly tradeEdges: (path: string) => readonly TradeEdge[];
+  readonly beside: () => readonly ServedBeside[];
+  readonly onSummary: (symbol: number, record: number, reader: SummaryReader) => void;
+  readonly onWarning: (warning: string) => void;
+}
+
+const PARK_MS = 100;
+const SPINS = 2_000;
+
+export function idleOf(placement: Placement): IdleSpec {
+  switch (placement.idle) {
+    case 'spin':
+      return { kind: 'spin' };
+    case 'spin-then-park':
+      return { kind: 'spin-then-park', spins: SPINS, parkMs: PARK_MS };
+    case 'park':
+      return { kind: 'park', parkMs: PARK_MS };
+  }
+}
+
+export class BooksPlane {
+  readonly factories: Pick<Factories, 'exchange' | 'merger' | 'publisher'>;
+  readonly exchanges = new Map<string, ActorSpec<ExchangeCommand>>();
+  readonly #options: BooksPlaneOptions;
+  #books: BookShare | undefined;
+  #publisher: ActorSpec<PublisherCommand> | undefined;
+
+  constructor(options: BooksPlaneOptions) {
+    this.#options = options;
+    this.factories = {
+      exchange: (node, place) => this.#exchange(node, place),
+      merger: (node, place) => this.#merger(node, place),
+      publisher: (node, place) => this.#publish(node, place),
+    };
+  }
+
+  get books(): BookShare | undefined {
+    return this.#books;
+  }
+
+  #merger(node: TopologyNode<'merger'>, { id, backoff }: Place) {
+    const { placement, settings } = node;
+    const cpu = cpuOf(placement);
+    const spec = pinnedActor({
+      id,
+      backoff,
+      module: new URL('../actors/merger/duty.js', import.meta.url),
+      exportName: 'makeMerger',
+      prepare: () => {
+        const args: MergerArgs = { books: this.#books!, isSpinning: placement.idle === 'spin' };
+        return { args };
+      },
+      idle: idleOf(placement),
+      ...(cpu !== undefined && { cpu }),
+      onWarning: this.#options.onWarning,
+    });
+    this.#replaceBooks(createBooks(settings, { buffer: spec.thread.memory.buffer, at: spec.thread.doorbellAt }));
+    return { spec, onStopped: () => this.#replaceBooks(undefined) };
+  }
+
+  /** Other books, or none: the exchanges start anew with them, the publisher takes them as they are. */
+  #replaceBooks(books: BookShare | undefined): void {
+    this.#books = books;
+    this.#publisher?.ref.tell({ kind: 'attach', books });
+    for (const exchange of this.exchanges.values()) exchange.ref.tell({ kind: 'attach-books', books: books ?? null });
+  }
+
+  #publish(node: TopologyNode<'publisher'>, { id, backoff }: Place) {
+    const { shapeOf, beside, onSummary } = this.#options;
+    const spec = actor({
+      id,
+      backoff,
+      shutdown: node.supervision.shutdownMs,
+      behaviour: publisher({ settings: node.settings, books: this.#books, shapeOf, beside: beside(), onSummary }),
+    });
+    this.#publisher = spec;
+    return {
+      spec,
+      reconfigure: (settings: typeof node.settings) => void spec.ref.tell({ kind: 'reconfigure', settings }),
+      onStopped: () => {
+        this.#publisher = undefined;
+      },
+    };
+  }
+
+  #exchange(node: TopologyNode<'exchange'>, { id, backoff, thread }: Place) {
+    const { supervision, path } = node;
+    const found = this.#options.endpoints(node.settings.venue);
+    let settings = node.settings;
+    const args = (): ExchangeArgs => ({
+      settings,
+      wsUrl: settings.wsUrl ?? found.wsUrl,
+      restUrl: settings.restUrl ?? found.restUrl,
+      books: this.#books ?? null,
+      tradeEdges: this.#options.tradeEdges(path),
+      statusTo: this.#options.statuses.spec.ref,
+    });
+    // A venue that nobody knows is a mistake of the topology, not of the thread that would find out.
+    venueNamed(node.settings.venue);
+    const spec = threadedActor<ExchangeCommand>({
+      id,
+      backoff,
+      thread: thread!,
+      module: new URL('../actors/exchange/actor.js', import.meta.url),
+      exportName: 'exchange',
+      args,
+      shutdown: supervision.shutdownMs,
+      mailbox: supervision.mailbox,
+    });
+    this.exchanges.set(path, spec);
+    return {
+      spec,
+      reconfigure: (next: ExchangeSettings) => {
+        settings = next;
+        spec.ref.tell({ kind: 'reconfigure', settings });
+      },
+      onStopped: () => {
+        this.exchanges.delete(path);
+        this.#options.statuses.forget(path);
+      },
+    };
+  }
+}

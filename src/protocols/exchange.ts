@@ -1,0 +1,74 @@
+import type { BookShare } from './book-share.ts';
+import type { Ref } from './ref.ts';
+import type { ExchangeSettings } from './topology.ts';
+import type { FeedPhase, FeedReason, StreamKind } from './venue.ts';
+
+/** What an exchange actor can be told. */
+export type ExchangeCommand =
+  /** Other settings while it runs: more or fewer symbols, other limits. */
+  | { readonly kind: 'reconfigure'; readonly settings: ExchangeSettings }
+  /** Open a successor and change over to it without a hole, at an operator's wish. */
+  | { readonly kind: 'rotate'; readonly reason: string }
+  /** Trades of these symbols, in the venue's spelling, go to these places from now on. */
+  | { readonly kind: 'route-trades'; readonly routes: readonly TradeRoute[]; readonly replyTo: Ref<'routed'> }
+  /** Other books to write into, or none; every stream starts anew. */
+  | { readonly kind: 'attach-books'; readonly books: BookShare | null }
+  | { readonly kind: 'tick' };
+
+/** Where the trades of a symbol go. */
+export interface TradeRoute {
+  readonly symbol: string;
+  /** Null: nowhere any more. */
+  readonly to: { readonly worker: number; readonly index: number } | null;
+}
+
+/** What an exchange says of itself, a few times a second and when something changes. */
+export interface ExchangeStatus {
+  readonly path: string;
+  readonly venue: string;
+  readonly connection: ConnectionStatus;
+  readonly streams: readonly StreamStatus[];
+  readonly counters: ExchangeCounters;
+  /** The last frames that were refused, the newest last. */
+  readonly refused: readonly RefusedFrame[];
+}
+
+export interface ConnectionStatus {
+  readonly state: 'connecting' | 'open' | 'rotating' | 'waiting';
+  /** Since when, in milliseconds of the threads' clock. */
+  readonly sinceMs: number;
+  readonly url: string;
+  readonly reason: string;
+}
+
+export interface StreamStatus {
+  readonly name: string;
+  readonly kind: StreamKind;
+  readonly instrument: string;
+  readonly phase: FeedPhase;
+  readonly reason: FeedReason;
+  readonly downReason: string;
+  readonly ageMs: number | null;
+  readonly frames: number;
+  readonly duplicates: number;
+  readonly gaps: number;
+  readonly lost: number;
+}
+
+export interface ExchangeCounters {
+  readonly messages: number;
+  readonly errors: number;
+  readonly errorsByCode: Readonly<Record<string, number>>;
+  readonly reconnections: number;
+  readonly rotations: number;
+  readonly rotationsFailed: number;
+  readonly tradesRefused: number;
+}
+
+export interface RefusedFrame {
+  readonly code: string;
+  readonly at: number;
+  readonly length: number;
+  /** Its first bytes, printable ones as they are. */
+  readonly start: string;
+}

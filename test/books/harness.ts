@@ -1,0 +1,83 @@
+import { type Client, credentials, loadPackageDefinition, type ServiceClientConstructor } from '@grpc/grpc-js';
+import { loadProtos } from '../../src/actors/publisher/grpc-server.ts';
+import { Program } from '../../src/program/program.ts';
+import { checkConfiguration } from '../../src/supervision/topology/load.ts';
+import { VENUES } from '../../src/venues/index.ts';
+import type { Simulator } from '../../src/venues/simulation/simulator.ts';
+
+/** A summary as an ordinary client decodes it. */
+export interface ClientSummary {
+  readonly symbol: string;
+  readonly spread: number;
+  readonly spread_exact: string;
+  readonly sequence: string;
+  readonly skipped: string;
+  readonly bids: readonly ClientLevel[];
+  readonly asks: readonly ClientLevel[];
+  readonly venues: readonly { readonly name: string; readonly live: boolean; readonly age_us: string }[];
+}
+
+export interface ClientLevel {
+  readonly exchange: string;
+  readonly price: number;
+  readonly amount: number;
+  readonly price_exact: string;
+  readonly amount_exact: string;
+}
+
+export function configurationOf(topology: string, kernel = '') {
+  const files = new Map([
+    ['kernel.yaml', Buffer.from(`grpc: { port: 0 }\nhttp: { port: 0 }\n${kernel}`)],
+    ['topology.yaml', Buffer.from(topology)],
+  ]);
+  const checked = checkConfiguration(
+    files,
+    { venues: VENUES.map((venue) => venue.facts.id) },
+    (name) => `config/${name}`,
+  );
+  if (!checked.ok) throw new Error(JSON.stringify(checked.issues));
+  return checked.value;
+}
+
+/** The program with the order-book plane alone, against a simulator. */
+export async function startBooks(simulator: Simulator, topology: string) {
+  const program = new Program({
+    configuration: configurationOf(`${topology}\nklines: { enabled: false }\ningest: { enabled: false }\n`),
+    endpoints: (venue) => simulator.endpoints(venue),
+    postgres: undefined,
+    redis: undefined,
+    onWarning: () => {},
+  });
+  const outcome = await program.start();
+  if (outcome.kind !== 'applied') throw new Error(JSON.stringify(outcome));
+  const { port } = (await program.system.summary('/serving/publisher')) as { port: number };
+  return { program, port };
+}
+
+export function bookClient(port: number) {
+  const loaded = loadPackageDefinition(loadProtos(['orderbook.proto'])) as unknown as {
+    orderbook: { OrderbookAggregator: ServiceClientConstructor };
+  };
+  const client = new loaded.orderbook.OrderbookAggregator(`127.0.0.1:${port}`, credentials.createInsecure());
+  return client as unknown as Client & {
+    BookSummary(request: object): NodeJS.ReadableStream & { cancel(): void };
+  };
+}
+
+/** The first summary that satisfies the predicate. */
+export function firstSummary(
+  port: number,
+  request: object,
+  isWanted: (summary: ClientSummary) => boolean,
+): Promise<ClientSummary> {
+  const client = bookClient(port);
+  const call = client.BookSummary(request);
+  return new Promise<ClientSummary>((resolve, reject) => {
+    call.on('data', (summary: ClientSummary) => isWanted(summary) && resolve(summary));
+    call.on('error', reject);
+  }).finally(() => {
+    call.on('error', () => {});
+    call.cancel();
+    client.close();
+  });
+}
