@@ -34,7 +34,7 @@ export const KRAKEN: VenueFacts = {
     connects: { count: 150, windowMs: 600_000 },
     subscribeWithinMs: undefined,
   },
-  keepalive: { kind: 'client-frame', everyMs: 15_000, text: '{"method":"ping"}' },
+  keepalive: { kind: 'client-frame', everyMs: 10_000, text: '{"method":"ping"}' },
   numberForm: 'number',
   tradeSide: 'taker',
   acksUnknownSymbols: false,

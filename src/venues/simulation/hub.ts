@@ -35,6 +35,11 @@ export class VenueHub {
     return [...this.#sessions.keys()];
   }
 
+  /** True once anybody is subscribed to anything. */
+  get isUsed(): boolean {
+    return this.#subscribers.size > 0;
+  }
+
   enter(link: Link, session: VenueSession): void {
     this.#sessions.set(link, session);
   }

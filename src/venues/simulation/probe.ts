@@ -3,6 +3,12 @@ import { WebSocket } from 'ws';
 const FRAMES_KEPT = 100_000;
 const PATIENCE_MS = 10_000;
 
+export interface ProbeOptions {
+  readonly maxPayload?: number;
+  readonly maxFragments?: number;
+  readonly autoPong?: boolean;
+}
+
 /** A bare client for tests: keeps what it received and waits for what a test expects. */
 export class Probe {
   readonly frames: string[] = [];
@@ -10,7 +16,7 @@ export class Probe {
   closed: { readonly code: number; readonly reason: string } | undefined;
   #wake: () => void = () => {};
 
-  constructor(url: string, options: { readonly maxPayload?: number; readonly autoPong?: boolean } = {}) {
+  constructor(url: string, options: ProbeOptions = {}) {
     this.socket = new WebSocket(url, { perMessageDeflate: false, ...options });
     this.socket.on('message', (data) => {
       if (this.frames.length < FRAMES_KEPT) this.frames.push(String(data));
@@ -24,10 +30,7 @@ export class Probe {
     this.socket.on('open', () => this.#wake());
   }
 
-  static async open(
-    url: string,
-    options?: { readonly maxPayload?: number; readonly autoPong?: boolean },
-  ): Promise<Probe> {
+  static async open(url: string, options?: ProbeOptions): Promise<Probe> {
     const probe = new Probe(url, options);
     await probe.until(() => probe.socket.readyState !== WebSocket.CONNECTING, 'the connection to open');
     return probe;

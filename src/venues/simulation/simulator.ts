@@ -40,7 +40,7 @@ export interface SimulatorOptions {
   readonly rules?: Partial<ClientRules>;
   /** A file to append all data frames to. */
   readonly record?: string;
-  /** A file of frames to serve instead of the market's. */
+  /** A file of frames to serve instead of the market's, from the first subscription on, or from `play` where manual. */
   readonly replay?: string;
 }
 
@@ -65,6 +65,8 @@ export interface Simulator {
   fault(request: FaultRequest): void;
   clearFaults(): void;
   status(): object;
+  /** Starts the replay, once. */
+  play(): void;
   /** Settles when a replay has ended, with how; never, where nothing is replayed. */
   readonly replayed: Promise<string>;
   stop(): Promise<void>;
@@ -94,7 +96,11 @@ class Simulation implements Simulator {
   #listed = 0;
   #nextListingUs = Number.POSITIVE_INFINITY;
   port = 0;
-  replayed: Promise<string> = new Promise(() => {});
+  #playing = false;
+  #endReplay: (how: string) => void = () => {};
+  readonly replayed = new Promise<string>((resolve) => {
+    this.#endReplay = resolve;
+  });
 
   constructor(options: SimulatorOptions) {
     this.#options = options;
@@ -144,9 +150,16 @@ class Simulation implements Simulator {
     this.port = (this.#server.address() as AddressInfo).port;
     this.#housekeeping = setInterval(() => {
       for (const station of this.#stations) station.keepHouse(performance.now());
+      if (this.#options.manual !== true && this.#stations.some((station) => station.hub.isUsed)) this.play();
     }, HOUSEKEEPING_MS);
     if (this.#options.manual !== true) this.#stepper.start();
-    if (this.#options.replay !== undefined) this.replayed = this.#replay(this.#options.replay);
+  }
+
+  play(): void {
+    const { replay } = this.#options;
+    if (replay === undefined || this.#playing) return;
+    this.#playing = true;
+    void this.#replay(replay).then(this.#endReplay);
   }
 
   async #replay(path: string): Promise<string> {
