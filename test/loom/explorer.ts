@@ -74,6 +74,14 @@ interface Point {
   readonly timedOut: boolean;
 }
 
+/** One line of a counterexample, put into words only when there is one. */
+interface Step {
+  readonly thread: number;
+  readonly act: 'does' | 'is killed before' | 'times out at' | 'sleeps at';
+  readonly operation: Operation | undefined;
+  readonly result?: number;
+}
+
 interface Choice {
   readonly act: 'step' | 'kill' | 'time out';
   readonly thread: number;
@@ -88,7 +96,7 @@ export function explore(scenario: Scenario): Explored {
 
 class Exploration {
   readonly #scenario: Scenario;
-  readonly #trace: string[] = [];
+  readonly #trace: Step[] = [];
   #runs = 0;
   #steps = 0;
 
@@ -99,7 +107,7 @@ class Exploration {
   run(): Explored {
     const state = new SimulatedState(this.#scenario.threads.length);
     this.#scenario.setup(directMemory(state));
-    const threads = this.#scenario.threads.map((_, thread) => this.#advance(state, thread, [], 'start'));
+    const threads = this.#scenario.threads.map((_, thread) => this.#advance(state, thread, []));
     this.#from({ state, threads, running: -1, inARow: 0, preemptions: 0, killed: false, timedOut: false });
     return { runs: this.#runs, steps: this.#steps };
   }
@@ -147,14 +155,14 @@ class Exploration {
     const threads = [...point.threads];
     const view = threads[thread]!;
     if (act === 'kill') {
-      this.#trace.push(`thread ${thread} is killed before ${describe(view.next)}`);
+      this.#trace.push({ thread, act: 'is killed before', operation: view.next });
       threads[thread] = { ...view, status: 'ended', next: undefined };
       return { ...point, state, threads, killed: true };
     }
     const preempted = point.running !== thread && this.#mayGoOn(point);
     if (act === 'time out') {
-      this.#trace.push(`thread ${thread} times out`);
-      threads[thread] = this.#advance(state, thread, [...view.log, TIMED_OUT], 'wait');
+      this.#trace.push({ thread, act: 'times out at', operation: view.next });
+      threads[thread] = this.#advance(state, thread, [...view.log, TIMED_OUT]);
     } else {
       this.#step(state, threads, thread);
     }
@@ -191,7 +199,7 @@ class Exploration {
       threads[thread] = this.#proceed(state, view, thread, asleep.length);
     } else if (operation.kind === 'wait') {
       const equal = this.#guard(() => state.perform(thread, operation)) === operation.value;
-      this.#trace.push(`thread ${thread} ${equal ? 'sleeps on' : 'need not sleep on'} word ${operation.word}`);
+      if (equal) this.#trace.push({ thread, act: 'sleeps at', operation });
       threads[thread] = equal ? { ...view, status: 'blocked' } : this.#proceed(state, view, thread, NOT_EQUAL);
     } else {
       const result = this.#guard(() => state.perform(thread, operation));
@@ -200,17 +208,18 @@ class Exploration {
   }
 
   #proceed(state: SimulatedState, view: ThreadView, thread: number, result: number): ThreadView {
-    this.#trace.push(`thread ${thread} ${describe(view.next)} -> ${result}`);
-    return this.#advance(state, thread, [...view.log, result], describe(view.next));
+    this.#trace.push({ thread, act: 'does', operation: view.next, result });
+    return this.#advance(state, thread, [...view.log, result]);
   }
 
   /** Runs the thread from its start up to the operation after those in the log. */
-  #advance(state: SimulatedState, thread: number, done: readonly number[], after: string): ThreadView {
+  #advance(state: SimulatedState, thread: number, done: readonly number[]): ThreadView {
     const log = [...done];
     const notes: number[] = [];
     const mortal = this.#scenario.mortal?.includes(thread) ?? false;
     let position = 0;
     let next: Operation | undefined;
+    let race: unknown;
     const perform = (operation: Operation): number => {
       if (next !== undefined) throw STOP_HERE;
       if (position < log.length) return log[position++]!;
@@ -218,10 +227,15 @@ class Exploration {
         next = operation;
         throw STOP_HERE;
       }
-      const result = this.#guard(() => state.perform(thread, operation));
-      log.push(result);
-      position++;
-      return result;
+      try {
+        log.push(state.perform(thread, operation));
+      } catch (thrown) {
+        // Kept aside: a `finally` of the code under test may put another exception in its place.
+        race = thrown;
+        next = operation;
+        throw thrown;
+      }
+      return log[position++]!;
     };
     const self: Self = {
       note: (value) => {
@@ -232,9 +246,10 @@ class Exploration {
     try {
       this.#scenario.threads[thread]!(new SimulatedMemory(perform), self);
     } catch (thrown) {
-      if (thrown instanceof Counterexample) throw thrown;
-      if (thrown !== STOP_HERE) throw this.#counterexample(`thread ${thread} threw after ${after}: ${thrown}`);
+      if (race === undefined && thrown !== STOP_HERE) throw this.#counterexample(`thread ${thread} threw: ${thrown}`);
     }
+    if (race instanceof Race) throw this.#counterexample(race.message);
+    if (race !== undefined) throw race;
     return { status: next === undefined ? 'ended' : 'ready', log, next, notes };
   }
 
@@ -262,7 +277,11 @@ class Exploration {
   }
 
   #counterexample(what: string): Counterexample {
-    return new Counterexample(`${what}\n  ${this.#trace.join('\n  ')}`);
+    const steps = this.#trace.map(
+      ({ thread, act, operation, result }) =>
+        `thread ${thread} ${act} ${describe(operation)}${result === undefined ? '' : ` -> ${result}`}`,
+    );
+    return new Counterexample([what, ...steps].join('\n  '));
   }
 }
 

@@ -50,7 +50,9 @@ export async function damagedMailboxes({ file, from, to }: Mutation): Promise<Ma
     writeFileSync(join(folder, 'package.json'), '{ "type": "module" }');
     for (const name of readdirSync(threads).filter((each) => /^[a-z-]+\.js$/.test(each))) {
       cpSync(fileURLToPath(new URL(name, threads)), join(folder, name));
-      const source = readFileSync(join(folder, name), 'utf8').replaceAll('../../protocols/', protocols.href);
+      const source = readFileSync(join(folder, name), 'utf8')
+        .replaceAll('../../protocols/', protocols.href)
+        .replace(/^\/\/# sourceMappingURL.*$/m, '');
       writeFileSync(join(folder, name), name === file ? damage(source, from, to) : source);
     }
     return await load(pathToFileURL(`${folder}/`));
@@ -60,7 +62,8 @@ export async function damagedMailboxes({ file, from, to }: Mutation): Promise<Ma
 }
 
 function damage(source: string, from: string | RegExp, to: string): string {
-  const places = source.split(from).length - 1;
+  const everywhere = new RegExp(typeof from === 'string' ? from.replace(/[^\w\s]/g, '\\$&') : from.source, 'g');
+  const places = [...source.matchAll(everywhere)].length;
   if (places !== 1) throw new Error(`the defect fits ${places} places, it must fit one: ${from}`);
   return source.replace(from, to);
 }

@@ -71,7 +71,7 @@ export function wakesForEveryProducer(boxes: Mailboxes): Scenario {
     setup: () => {},
     threads: [producing(0), producing(1), consuming],
     check: (notes) => expectInOrder(notes[2]!, [1, 1]),
-    preemptions: 2,
+    preemptions: 3,
   };
 }
 

@@ -1,6 +1,6 @@
 import type { Program, Scenario } from './explorer.ts';
 import type { Mailboxes } from './mailboxes.ts';
-import type { SimulatedMemory } from './simulated-memory.ts';
+import { SIMULATED_BYTES, type SimulatedMemory } from './simulated-memory.ts';
 
 const RING_AT = 128;
 const RECORD_BYTES = 8;
@@ -88,6 +88,29 @@ export function waitsForRoom(boxes: Mailboxes, records: number): Scenario {
   };
 }
 
+/** A ring that was full takes records again once something was drained. */
+export function takesAgainAfterFull(boxes: Mailboxes): Scenario {
+  const tools = ringTools(boxes, { capacity: 2 });
+  const producing: Program = (memory, self) => {
+    const producer = tools.producer(memory);
+    for (const value of [1, 2, 3]) self.note(producer.offer(tools.record(value)));
+    self.join(1);
+    self.note(producer.offer(tools.record(4)));
+  };
+  const consuming: Program = (memory, self) => {
+    const consumer = tools.consumer(memory);
+    while (consumer.drain(tools.reading(memory, self.note), 1) === 0);
+  };
+  return {
+    setup: tools.setup,
+    threads: [producing, consuming],
+    // Whether the third found room depends on the order; if it did not, the fourth does.
+    check: ([outcomes]) => {
+      if (outcomes![2] !== 0 && outcomes![3] !== 0) throw new Error('refused though there was room');
+    },
+  };
+}
+
 /** A batch becomes visible as a whole; runs of records lie side by side. */
 export function publishesBatches(boxes: Mailboxes): Scenario {
   const tools = ringTools(boxes, { capacity: 4 });
@@ -126,10 +149,11 @@ export function fencesEarlierLives(boxes: Mailboxes): Scenario {
     memory.write(old.claim(), tools.record(99));
     const next = tools.producer(memory, tools.admit(memory, 'producer'));
     old.publish();
+    memory.write(next.claim(), tools.record(2));
+    memory.write(next.claim(), tools.record(3));
     old.offer(tools.record(98));
-    next.offer(tools.record(2));
+    next.publish();
     old.offer(tools.record(97));
-    next.offer(tools.record(3));
   };
   const consuming: Program = (memory, self) => {
     const consumer = tools.consumer(memory);
@@ -218,21 +242,23 @@ export function survivesConsumerDeath(boxes: Mailboxes): Scenario {
 /** Frames of several lengths pass the end of the ring behind a padding frame. */
 export function framesPassTheEnd(boxes: Mailboxes, firstPosition: number): Scenario {
   const { ends, frames, ringLayout } = boxes;
+  const shape = ringLayout.frameRing(128);
+  const at = SIMULATED_BYTES - ringLayout.ringBytes(shape);
   const setup = (memory: SimulatedMemory) => {
-    ends.formatRing(memory, RING_AT, ringLayout.frameRing(64), firstPosition);
-    ends.admitToRing(memory, RING_AT, 'producer');
-    ends.admitToRing(memory, RING_AT, 'consumer');
+    ends.formatRing(memory, at, shape, firstPosition);
+    ends.admitToRing(memory, at, 'producer');
+    ends.admitToRing(memory, at, 'consumer');
   };
-  const lengths = [16, 20, 8, 24];
+  const lengths = [24, 44, 8, 48];
   const contentOf = (length: number) => new Uint8Array(new Int32Array(length / 4).fill(length * 257).buffer);
   const producing: Program = (memory, self) => {
-    const producer = new frames.FrameProducer(memory, RING_AT, 1);
+    const producer = new frames.FrameProducer(memory, at, 1);
     lengths.forEach((length, tag) => {
       if (producer.offer(contentOf(length), tag) === 0) self.note(tag);
     });
   };
   const consuming: Program = (memory, self) => {
-    const consumer = new frames.FrameConsumer(memory, RING_AT, 1);
+    const consumer = new frames.FrameConsumer(memory, at, 1);
     const read = (offset: number, bytes: number, tag: number) => {
       const content = new Uint8Array(bytes);
       memory.read(offset, content);

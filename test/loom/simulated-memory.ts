@@ -25,6 +25,9 @@ export type Operation =
   | { readonly kind: 'set'; readonly word: number; readonly value: number }
   | { readonly kind: 'join'; readonly word: number };
 
+/** A mailbox that must not be overrun is placed so that it ends where the memory ends. */
+export const SIMULATED_BYTES = 1 << 20;
+
 export class Race extends Error {}
 
 /** Words that a scenario may touch; the real addresses are mapped onto as many cells as are used. */
@@ -171,11 +174,16 @@ export const TIMED_OUT = 2;
 
 /** The interface of production code, each call handed on as an operation. */
 export class SimulatedMemory implements Memory {
-  readonly byteLength = 1 << 20;
+  readonly byteLength = SIMULATED_BYTES;
   readonly #perform: Perform;
 
   constructor(perform: Perform) {
-    this.#perform = perform;
+    this.#perform = (operation) => {
+      const { kind, word } = operation;
+      const inside = Number.isInteger(word) && word >= 0 && word < SIMULATED_BYTES / 4;
+      if (kind !== 'join' && !inside) throw new RangeError(`${kind} of word ${word}, outside of the memory`);
+      return perform(operation);
+    };
   }
 
   load(word: number): number {

@@ -158,8 +158,10 @@ export abstract class ConsumingEnd {
     return (this.#tailSeen - this.head) | 0;
   }
 
+  /** Gives room back up to `head`; one that was fenced while it handled a batch leaves the word to its successor. */
   protected release(head: number): void {
     this.head = head;
+    if (this.fenced) return;
     this.memory.store(this.base + RING.HEAD, head);
   }
 }

@@ -20,8 +20,8 @@ import { requireLayout, requireOffset, roundUp, SEPARATION_BYTES, SEPARATION_WOR
  *               +-----------+-----------+-----+-----------+
  *
  * The whole ownership is one word, changed by one compare-exchange a side. So a thread that is killed anywhere leaves a
- * slot that is whole, and its next life finds its buffer in STATE. (An exchange of the middle alone would leave a moment
- * in which only the thread's own registers know what it owns; `test/loom` shows the slot that tears after a kill there.)
+ * slot that is whole, and its next life finds its buffer in STATE. (After an exchange of the middle alone, only the
+ * thread's own registers would know for a moment what it owns, and a kill there would let the next life tear a value.)
  * The writer tries at most twice: the reader changes STATE once for each value that it takes.
  *
  * All words are 32-bit little-endian. A reader inside WebAssembly, `slot` being the byte address of the layout:
