@@ -10,7 +10,6 @@ import type { ChildSpec } from './spec.ts';
 import { checkChild, checkSupervisor } from './spec-checks.ts';
 import {
   type AutoShutdown,
-  type ChildState,
   decide,
   type ExitReason,
   initialSupervisor,
@@ -19,6 +18,7 @@ import {
   type SupervisorEvent,
   type SupervisorState,
 } from './strategy.ts';
+import { type Waiter, Waiters } from './waiters.ts';
 
 export interface SupervisorOptions {
   readonly id: string;
@@ -57,14 +57,7 @@ export function supervisor(options: SupervisorOptions): SupervisorSpec {
   };
 }
 
-/** An answer that is owed once a child has reached a state. */
-interface Waiter {
-  readonly id: string;
-  /** `failure`: the child's start failed just now. */
-  isDone(child: ChildState | undefined, failure: Error | undefined): boolean | Error;
-  resolve(): void;
-  reject(error: Error): void;
-}
+type Posted = Exclude<SupervisorEvent, { readonly kind: 'start' }> | { readonly kind: 'start' };
 
 export class Supervisor implements Child {
   readonly path: string;
@@ -74,9 +67,11 @@ export class Supervisor implements Child {
   readonly #place: Place;
   readonly #children = new Map<string, Child>();
   /** What each new life begins with: the children of the first and those added since, without those deleted since. */
-  readonly #specs: ChildSpec[];
-  readonly #events: { readonly event: SupervisorEvent; readonly waiter: Waiter | undefined }[] = [];
-  readonly #waiters = new Set<Waiter>();
+  #specs: readonly ChildSpec[];
+  /** Children that are placed and whose `add` is not handled yet. */
+  readonly #incoming = new Map<string, ChildSpec>();
+  readonly #events: { readonly event: Posted; readonly waiter: Waiter | undefined }[] = [];
+  readonly #waiters = new Waiters();
   /** The life that each child is in. What an earlier life still has to say is not heard. */
   readonly #lives = new Map<string, number>();
   #state: SupervisorState;
@@ -123,11 +118,9 @@ export class Supervisor implements Child {
     const isIdle = this.#state.mode === 'stopped' && this.#starting === undefined;
     invariant(isIdle, 'a supervisor has one life at a time', { path: this.path });
     this.#incarnation++;
-    // Temporary children of the last life were forgotten; they belong to the new one again.
-    for (const spec of this.#specs) if (!this.#children.has(spec.id)) this.#placeChild(spec);
     return new Promise((resolve, reject) => {
       this.#starting = { resolve, reject };
-      this.#post({ kind: 'start', children: this.#specs });
+      this.#post({ kind: 'start' });
     });
   }
 
@@ -153,7 +146,8 @@ export class Supervisor implements Child {
     this.#children.clear();
     this.#place.remove();
     this.#isRemoved = true;
-    for (const { waiter } of this.#events.splice(0)) waiter?.reject(this.#lost(waiter.id));
+    for (const { waiter } of this.#events.splice(0)) if (waiter !== undefined) this.#waiters.add(waiter);
+    this.#waiters.rejectAll((id) => this.#lost(id));
   }
 
   // --- what its owner can ask of it ---
@@ -161,7 +155,7 @@ export class Supervisor implements Child {
   /** Adds a child and starts it; resolves when it is up, rejects with its failure when it did not come up at first. */
   async startChild(spec: ChildSpec): Promise<void> {
     this.#placeChild(spec);
-    if (spec.restart !== 'temporary' && this.#state.policy.strategy !== 'pool') this.#specs.push(spec);
+    this.#incoming.set(spec.id, spec);
     await this.#postAndWait({ kind: 'add', child: spec }, (child, failure) => {
       if (child?.phase === 'running') return true;
       return failure ?? (child === undefined ? this.#lost(spec.id) : false);
@@ -189,8 +183,6 @@ export class Supervisor implements Child {
   /** Ends a child and forgets it. */
   async deleteChild(id: string): Promise<void> {
     this.#mustHave(id);
-    const index = this.#specs.findIndex((spec) => spec.id === id);
-    if (index >= 0) this.#specs.splice(index, 1);
     await this.#postAndWait({ kind: 'delete', id }, (child) => child === undefined);
   }
 
@@ -217,14 +209,14 @@ export class Supervisor implements Child {
   }
 
   /** The wait begins once the event is handled, so what was true before it settles nothing. */
-  #postAndWait(event: SupervisorEvent & { readonly id?: string }, isDone: Waiter['isDone']): Promise<void> {
+  #postAndWait(event: Posted & { readonly id?: string }, isDone: Waiter['isDone']): Promise<void> {
     const id = event.kind === 'add' ? event.child.id : event.id!;
     return new Promise((resolve, reject) => this.#post(event, { id, isDone, resolve, reject }));
   }
 
   // --- events and effects ---
 
-  #post(event: SupervisorEvent, waiter?: Waiter): void {
+  #post(event: Posted, waiter?: Waiter): void {
     this.#events.push({ event, waiter });
     if (this.#isWoken) return;
     this.#isWoken = true;
@@ -237,25 +229,48 @@ export class Supervisor implements Child {
     const waiting = this.#events.length;
     for (let handled = 0; handled < waiting; handled++) {
       const { event, waiter } = this.#events.shift()!;
-      try {
-        this.#handle(event, waiter);
-      } catch (error) {
-        // Only a broken invariant gets here. The supervisor ends in order, and the one above decides.
-        this.#post({ kind: 'give-up', error: asError(error) });
-      }
+      this.#handle(event, waiter);
     }
   }
 
-  #handle(event: SupervisorEvent, waiter: Waiter | undefined): void {
+  #handle(posted: Posted, waiter: Waiter | undefined): void {
+    const event = posted.kind === 'start' ? { ...posted, children: this.#placeMissing() } : posted;
     const [next, effects] = decide(this.#state, event, {
       nowMs: this.#runtime.clock.now(),
       random: this.#runtime.random,
       tooManyRestarts: (id, cause) => this.#tooManyRestarts(id, cause),
     });
     this.#state = next;
+    if (event.kind === 'add') this.#keep(event.child.id);
+    if (event.kind === 'delete') this.#specs = this.#specs.filter((spec) => spec.id !== event.id);
     if (waiter !== undefined) this.#waiters.add(waiter);
-    for (const effect of effects) this.#perform(effect);
-    this.#settleWaiters(event.kind === 'start-failed' ? event : undefined);
+    for (const effect of effects) {
+      try {
+        this.#perform(effect);
+      } catch (error) {
+        // Only a broken invariant gets here. The supervisor ends in order, and the one above decides.
+        this.#post({ kind: 'give-up', error: asError(error) });
+      }
+    }
+    this.#waiters.settle(this.#state.children, event.kind === 'start-failed' ? event : undefined);
+  }
+
+  /** Temporary children of the last life were forgotten; they belong to the new one again. */
+  #placeMissing(): readonly ChildSpec[] {
+    // A child on its way in may have taken the name of one of them.
+    const specs = this.#specs.filter((spec) => !this.#incoming.has(spec.id));
+    for (const spec of specs) if (!this.#children.has(spec.id)) this.#placeChild(spec);
+    return specs;
+  }
+
+  /** A child that was added belongs to later lives too, unless it was turned away or is of the kind that is forgotten. */
+  #keep(id: string): void {
+    const spec = this.#incoming.get(id)!;
+    this.#incoming.delete(id);
+    const isTaken = this.#state.children.some((child) => child.policy.id === id);
+    const isForgotten = spec.restart === 'temporary' || this.#state.policy.strategy === 'pool';
+    // It may have taken the name of a temporary child that has ended.
+    if (isTaken && !isForgotten) this.#specs = [...this.#specs.filter((other) => other.id !== id), spec];
   }
 
   #tooManyRestarts(id: string, cause: ExitReason): Error {
@@ -308,7 +323,7 @@ export class Supervisor implements Child {
     const child = this.#children.get(id)!;
     const life = ++this.#lifeCount;
     this.#lives.set(id, life);
-    const ends = (event: SupervisorEvent) => {
+    const ends = (event: Posted) => {
       if (this.#lives.get(id) !== life) return;
       this.#lives.delete(id);
       this.#post(event);
@@ -351,23 +366,10 @@ export class Supervisor implements Child {
       const halted = new TapeworksError('TW_ASK_TERMINATED', `${this.path} was halted while it started`);
       starting.reject(reason.kind === 'failure' ? reason.error : halted);
     }
-    this.#settleWaiters();
-    for (const waiter of this.#waiters) waiter.reject(this.#lost(waiter.id));
-    this.#waiters.clear();
+    this.#waiters.settle(this.#state.children);
+    this.#waiters.rejectAll((id) => this.#lost(id));
     if (halting !== undefined) halting.resolve();
     else if (starting === undefined) this.onExit(reason);
-  }
-
-  #settleWaiters(failure?: { readonly id: string; readonly error: Error }): void {
-    if (this.#waiters.size === 0) return;
-    const children = new Map(this.#state.children.map((child) => [child.policy.id, child]));
-    for (const waiter of this.#waiters) {
-      const done = waiter.isDone(children.get(waiter.id), failure?.id === waiter.id ? failure.error : undefined);
-      if (done === false) continue;
-      this.#waiters.delete(waiter);
-      if (done === true) waiter.resolve();
-      else waiter.reject(done);
-    }
   }
 
   inspect(): ActorInfo {
