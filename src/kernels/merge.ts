@@ -6,6 +6,7 @@ interface MergeExports {
   sweep(): number;
   spin(iterations: number): number;
   expire(): number;
+  merge(symbol: number): void;
 }
 
 const PAGE_BYTES = 65_536;
@@ -49,5 +50,10 @@ export class MergeKernel {
   /** Takes venues out, or back in, whose deadlines say so although no frame came. Call it every few milliseconds. */
   expire(): number {
     return this.kernel.expire();
+  }
+
+  /** Merges a symbol now, whether it is marked or not. */
+  merge(symbol: number): void {
+    this.kernel.merge(symbol);
   }
 }

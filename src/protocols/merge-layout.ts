@@ -63,6 +63,9 @@ export const MERGE_ROW_BYTES = 16;
 export const DEADLINE_OUT = 0;
 export const DEADLINE_ALWAYS = 1;
 
+/** Up to this many symbols a bitmap is four words, and its upper level is not used. */
+export const FLAT_SYMBOLS = 128;
+
 const LINE = 128;
 export const SYMBOLS_MAX = 65_536;
 
@@ -136,8 +139,15 @@ export function deadlineWord(milliseconds: number): number {
   return word < 2 ? 2 : word | 0;
 }
 
-/** Marks a symbol in a bitmap that begins at byte `bitmap`. Call after the slot is published. */
+/**
+ * Marks a symbol in a bitmap that begins at byte `bitmap`. Call after the slot is published. A mark that still stands
+ * serves this value too, because whoever clears it looks at the slot afterwards.
+ */
 export function markDirty(words: Int32Array, bitmap: number, symbols: number, symbol: number): void {
-  Atomics.or(words, (bitmap + bitmapWordsOffset(symbols)) / 4 + (symbol >>> 5), 1 << (symbol & 31));
-  Atomics.or(words, bitmap / 4 + (symbol >>> 10), 1 << ((symbol >>> 5) & 31));
+  mark(words, (bitmap + bitmapWordsOffset(symbols)) / 4 + (symbol >>> 5), 1 << (symbol & 31));
+  if (symbols > FLAT_SYMBOLS) mark(words, bitmap / 4 + (symbol >>> 10), 1 << ((symbol >>> 5) & 31));
+}
+
+function mark(words: Int32Array, word: number, bit: number): void {
+  if ((Atomics.load(words, word) & bit) === 0) Atomics.or(words, word, bit);
 }

@@ -16,6 +16,7 @@ const VENUE_IN: u32 = 1;
 const ROW_BYTES: usize = 16;
 const LINE: usize = 128;
 const MERGES: usize = 128;
+const FLAT_SYMBOLS: u32 = 128;
 
 let venues: u32 = 0;
 let symbols: u32 = 0;
@@ -83,7 +84,6 @@ function millisecondsOf(ns: f64): u32 {
 
 /** One side of all venues whose bit is set in `live`; their books stand in scratch. Answers how many levels it wrote. */
 function mergeVenues(live: u32, out: usize, bids: bool): u32 {
-  const flip: u64 = bids ? u64.MAX_VALUE : 0;
   const countAt: usize = bids ? 24 : 26;
   const levels = bids ? BOOK_LEVELS : asksOffset;
   const spare = scratch + 64;
@@ -91,21 +91,21 @@ function mergeVenues(live: u32, out: usize, bids: bool): u32 {
   let venue = ctz<u32>(live);
   let rest = live & (live - 1);
   const first = load<u32>(scratch + (venue << 2));
-  if (rest == 0) return mergeBooks(first + levels, load<u16>(first + countAt), venue, 0, 0, 0, out, depth, flip);
+  if (rest == 0) return mergeBooks(first + levels, load<u16>(first + countAt), venue, 0, 0, 0, out, depth, bids);
   // Merged sides go back and forth between out and spare so that the last one lands in out.
   let target = (popcnt<u32>(rest) & 1) == 1 ? out : spare;
   const next = ctz<u32>(rest);
   const second = load<u32>(scratch + (next << 2));
   rest &= rest - 1;
   let count = mergeBooks(
-    first + levels, load<u16>(first + countAt), venue, second + levels, load<u16>(second + countAt), next, target, depth, flip,
+    first + levels, load<u16>(first + countAt), venue, second + levels, load<u16>(second + countAt), next, target, depth, bids,
   );
   while (rest != 0) {
     venue = ctz<u32>(rest);
     rest &= rest - 1;
     const book = load<u32>(scratch + (venue << 2));
     const other = target == out ? spare : out;
-    count = mergeBookInto(target, count, book + levels, load<u16>(book + countAt), venue, other, depth, flip);
+    count = mergeBookInto(target, count, book + levels, load<u16>(book + countAt), venue, other, depth, bids);
     target = other;
   }
   return count;
@@ -116,6 +116,12 @@ function mergeVenues(live: u32, out: usize, bids: bool): u32 {
 function spreadOf(bid: u64, ask: u64): i64 {
   if (ask >= bid) return <i64>min<u64>(ask - bid, <u64>i64.MAX_VALUE);
   return -<i64>min<u64>(bid - ask, <u64>i64.MAX_VALUE);
+}
+
+/** A mark that still stands serves this summary too: whoever clears it looks at the slot afterwards. */
+@inline
+function mark(word: usize, bit: u32): void {
+  if ((atomic.load<u32>(word) & bit) == 0) atomic.or<u32>(word, bit);
 }
 
 /** Merges one symbol and publishes its summary. */
@@ -160,13 +166,20 @@ function mergeSymbol(symbol: u32): void {
   store<u32>(summary, symbol, 40);
   store<u32>(summary, live, 44);
   publishSlot(slot);
-  atomic.or<u32>(outputDirty + bitmapWords + ((symbol >> 5) << 2), 1 << (symbol & 31));
-  atomic.or<u32>(outputDirty + ((symbol >> 10) << 2), 1 << ((symbol >> 5) & 31));
+  mark(outputDirty + bitmapWords + ((symbol >> 5) << 2), 1 << (symbol & 31));
+  if (symbols > FLAT_SYMBOLS) mark(outputDirty + ((symbol >> 10) << 2), 1 << ((symbol >> 5) & 31));
+}
+
+/** Merges a symbol now, whether it is marked or not. */
+export function merge(symbol: u32): void {
+  mergeSymbol(symbol);
+  ring(1);
 }
 
 /** Counts what was published and wakes the publisher if it sleeps or is about to. */
 function ring(published: u32): void {
-  atomic.add<u32>(control, published, MERGES);
+  // The merger alone counts here, so that this needs no atomic addition.
+  store<u32>(control, load<u32>(control, MERGES) + published, MERGES);
   if (atomic.load<u32>(control, 4) == 0 || atomic.xchg<u32>(control, 0, 4) == 0) return;
   atomic.add<u32>(control, 1);
   atomic.notify(control, -1);
@@ -174,9 +187,10 @@ function ring(published: u32): void {
 
 /** The symbols of one word of a venue's bitmap. */
 function sweepWord(venue: u32, word: u32, bitmap: usize): u32 {
+  const at = bitmap + bitmapWords + (word << 2);
+  if (atomic.load<u32>(at) == 0) return 0;
   let merged: u32 = 0;
-  let bits = atomic.xchg<u32>(bitmap + bitmapWords + (word << 2), 0);
-  for (; bits != 0; bits &= bits - 1) {
+  for (let bits = atomic.xchg<u32>(at, 0); bits != 0; bits &= bits - 1) {
     const symbol = (word << 5) | ctz<u32>(bits);
     // A merge for an earlier venue's mark has taken this book already.
     if (symbol >= symbols || (atomic.load<i32>(bookSlot(venue, symbol), SLOT_STATE) & SLOT_FRESH) == 0) continue;
@@ -186,18 +200,25 @@ function sweepWord(venue: u32, word: u32, bitmap: usize): u32 {
   return merged;
 }
 
+function sweepVenue(venue: u32): u32 {
+  let merged: u32 = 0;
+  const bitmap = venueDirty + <usize>venue * venueDirtyBytes;
+  if (symbols <= FLAT_SYMBOLS) {
+    for (let word: u32 = 0; word << 5 < symbols; word++) merged += sweepWord(venue, word, bitmap);
+    return merged;
+  }
+  for (let upper: u32 = 0; upper << 10 < symbols; upper++) {
+    if (atomic.load<u32>(bitmap + (upper << 2)) == 0) continue;
+    let words = atomic.xchg<u32>(bitmap + (upper << 2), 0);
+    for (; words != 0; words &= words - 1) merged += sweepWord(venue, (upper << 5) | ctz<u32>(words), bitmap);
+  }
+  return merged;
+}
+
 /** Merges every symbol that a venue has marked since the last sweep; answers how many. */
 export function sweep(): u32 {
   let merged: u32 = 0;
-  const uppers = (symbols + 1023) >> 10;
-  for (let venue: u32 = 0; venue < venues; venue++) {
-    const bitmap = venueDirty + <usize>venue * venueDirtyBytes;
-    for (let upper: u32 = 0; upper < uppers; upper++) {
-      if (atomic.load<u32>(bitmap + (upper << 2)) == 0) continue;
-      let words = atomic.xchg<u32>(bitmap + (upper << 2), 0);
-      for (; words != 0; words &= words - 1) merged += sweepWord(venue, (upper << 5) | ctz<u32>(words), bitmap);
-    }
-  }
+  for (let venue: u32 = 0; venue < venues; venue++) merged += sweepVenue(venue);
   if (merged != 0) ring(merged);
   return merged;
 }

@@ -69,26 +69,23 @@ export function compactBinance(text: string, context: OracleContext): OracleAnsw
     const sides = bothSides(text, head[0].length, context.depth, target.decimals);
     const closing = name === undefined ? ']}' : ']}}';
     if (sides === undefined || !text.endsWith(closing) || sides.from > text.length - closing.length) return undefined;
-    if (text.includes(':', sides.from)) return undefined;
     const { bids, asks } = sides;
     return { kind: 'book', route: target.route, sequence: BigInt(head[2]!), timeUs: 0n, bids, asks };
   });
 }
 
 const BITSTAMP = /^\{"data":\{"timestamp":"\d{10}","microtimestamp":"(\d{16})","bids":\[/;
-const BITSTAMP_TAIL = /^"(order_book_[^"\\]{0,53})","event":"data"\}$/;
+const BITSTAMP_TAIL = /\]\},"channel":"(order_book_[^"\\]{0,53})","event":"data"\}$/;
 
 export function compactBitstamp(text: string, context: OracleContext): OracleAnswer | undefined {
   const head = BITSTAMP.exec(text);
   if (head === null) return undefined;
-  const tail = BITSTAMP_TAIL.exec(text.slice(text.lastIndexOf('"channel":') + '"channel":'.length));
+  const tail = BITSTAMP_TAIL.exec(text);
   const target = context.routes.get(tail?.[1] ?? '');
-  if (target === undefined) return undefined;
+  if (tail === null || target === undefined) return undefined;
   return orStrict(() => {
     const sides = bothSides(text, head[0].length, context.depth, target.decimals);
-    if (sides === undefined) return undefined;
-    const at = behindKey(text, sides.from, ']},"channel"');
-    if (at === undefined || text.slice(at) !== tail?.[0]) return undefined;
+    if (sides === undefined || sides.from > tail.index) return undefined;
     const micros = BigInt(head[1]!);
     return { kind: 'book', route: target.route, sequence: micros, timeUs: micros, bids: sides.bids, asks: sides.asks };
   });

@@ -29,8 +29,8 @@ const ENVELOPE_CLOSE: u32 = 0x7d7d5d; //      ]}}
  *     {"stream":"btcusdt@depth20@100ms","data":
  *     {"lastUpdateId":47563829101,"bids":[["97234.11","2.42"],...],"asks":[["97234.12","0.5"],...]}
  *
- * Between the last kept level and the next key, and from there to the closing brackets, no colon may stand; levels that
- * are not kept are not read. Answers 0 for every other form, which then is read strictly.
+ * Between the last kept bid and the asks no colon may stand. Levels that are not kept are not read, nor is what may
+ * stand between the last kept ask and the closing brackets. Answers 0 for every other form, which is read strictly.
  */
 function compactBook(defaultRoute: u32, defaultDecimals: u32, receivedNs: f64): i32 {
   let at = frame;
@@ -69,7 +69,6 @@ function compactBook(defaultRoute: u32, defaultDecimals: u32, receivedNs: f64): 
   at = readCompactSide(colon + 2, bids + ((<usize>depth) << 4), depth, decimals, false);
   if (at == 0 || at + closeBytes > frameEnd) return 0;
   if (((load<u32>(frameEnd - closeBytes) ^ close) & ((1 << ((<u32>closeBytes) << 3)) - 1)) != 0) return 0;
-  if (nextColon(at, frameEnd) != 0) return 0;
   return finishBook(route, sequence, 0, receivedNs, bidCount, keptCompact);
 }
 

@@ -46,8 +46,8 @@ function nameBefore(tail: usize): usize {
  *     {"data":{"timestamp":"1700000000","microtimestamp":"1700000000000000","bids":[["97234","0.11"],...],
  *     "asks":[["97235","1.5"],...]},"channel":"order_book_btcusd","event":"data"}
  *
- * The channel at the end comes first, because it decides the scale. Between the last kept level of a side and the next
- * key no colon may stand; levels that are not kept are not read. Answers 0 for every other form, which then is read strictly.
+ * The channel at the end comes first, because it decides the scale. Between the last kept bid and the asks no colon may
+ * stand. Levels that are not kept are not read, nor what may stand behind the asks. Answers 0 for every other form, which then is read strictly.
  */
 function compactBook(receivedNs: f64): i32 {
   if (load<u64>(frame) != DATA_AT_0 || load<u64>(frame, 8) != STAMP_AT_8 || load<u64>(frame, 14) != STAMP_AT_14)
@@ -64,6 +64,7 @@ function compactBook(receivedNs: f64): i32 {
   if (name < frame + BIDS || load<u64>(name) != ORDER_BOOK_0 || load<u32>(name, 7) != ORDER_BOOK_7) return 0;
   const colonAt = name - 2;
   if (load<u16>(colonAt) != COLON_QUOTE || load<u64>(colonAt - 8) != CHANNEL) return 0;
+  if (load<u32>(colonAt - 12) != DATA_CLOSES) return 0;
   const route = findRoute(name, <u32>(tail - name));
   if (route == NO_ROUTE) return 0;
   const decimals = routeDecimals;
@@ -72,12 +73,10 @@ function compactBook(receivedNs: f64): i32 {
   let at = readCompactSide(frame + BIDS, bids, depth, decimals, true);
   if (at == 0) return 0;
   const bidCount = keptCompact;
-  let colon = nextColon(at, frameEnd);
+  const colon = nextColon(at, frameEnd);
   if (colon < at + 8 || load<u64>(colon - 8) != ASKS || load<u16>(colon) != COLON_BRACKET) return 0;
   at = readCompactSide(colon + 2, bids + ((<usize>depth) << 4), depth, decimals, false);
-  if (at == 0) return 0;
-  colon = nextColon(at, frameEnd);
-  if (colon != colonAt || colon < at + 12 || load<u32>(colon - 12) != DATA_CLOSES) return 0;
+  if (at == 0 || colonAt < at + 12) return 0;
   noteName(name, <u32>(tail - name));
   return finishBook(route, micros, micros, receivedNs, bidCount, keptCompact);
 }

@@ -14,35 +14,42 @@ const LEVEL_CLOSES: u32 = 0x2c5d; //       ],
 /** How many levels the last side kept. */
 export let kept: u32 = 0;
 
-const MARKS = memory.data(32, 16);
+const MARKS = memory.data(48, 16);
 v128.store(MARKS, i8x16.splat(0x22)); // "
 v128.store(MARKS, i8x16.splat(0x2e), 16); // .
+v128.store(MARKS, i8x16.splat(0x3a), 32); // :
 
 /**
- * For a number of `length` characters whose point stands at `point` (none: point == length), the swizzle that puts its
- * digits so that the whole part ends in lane 7 and the fraction begins in lane 8:
+ * For a number of `length` characters whose first point stands at `point` (at `length` or beyond: it has none), the
+ * swizzle that puts its digits so that the whole part ends in lane 7 and the fraction begins in lane 8:
  *
  *     97234.11"   ->   0 0 0 9 7 2 3 4 | 1 1 0 0 0 0 0 0
  *
- * A number that does not fit (no digit before or behind the point, more than eight on a side) has the character behind
- * it among its digits, which is none, so that the check of the digits fails.
+ * A number that does not fit (no digit before or behind the point, more than eight on a side) has the quote behind it
+ * in every lane, so that the check of the digits fails. There is a row for every length that 32 bytes can give, -3 to 32,
+ * so that nothing needs a check before the look-up; lengths beyond 0..15 are found out at the end.
  */
-const PLACEMENTS = memory.data(16 * 16 * 16, 16);
-for (let length: usize = 0; length < 16; length++)
-  for (let point: usize = 0; point < 16; point++) {
-    const row = PLACEMENTS + (((length << 4) | point) << 4);
-    const rest = length - point;
-    const fits = point >= 1 && point <= 8 && point <= length && rest != 1 && rest <= 9;
-    for (let lane: usize = 0; lane < 16; lane++) {
-      const from = lane < 8 ? lane + point - 8 : lane + point - 7;
-      const holds = lane < 8 ? lane + point >= 8 : from < length;
-      store<u8>(row + lane, fits ? (holds ? <u8>from : 0x80) : <u8>length);
+const PLACEMENTS = memory.data(18432, 16);
+const ROW_OF_NOTHING: usize = PLACEMENTS + (3 << 9);
+for (let length: i32 = -3; length <= 32; length++)
+  for (let point: i32 = 0; point < 32; point++) {
+    const row = ROW_OF_NOTHING + (length << 9) + (point << 4);
+    const whole = min(point, length);
+    const rest = length - whole;
+    const fits = whole >= 1 && whole <= 8 && rest != 1 && rest <= 9;
+    for (let lane = 0; lane < 16; lane++) {
+      const from = lane < 8 ? lane + whole - 8 : lane + whole - 7;
+      const holds = lane < 8 ? from >= 0 : from < length;
+      store<u8>(row + lane, fits ? (holds ? <u8>from : 0x80) : <u8>(length & 15));
     }
   }
 
+/** `text` begins with the number; a vector without a point counts as one with its point at 16. */
 @inline
-function placed(text: v128, point: u32, length: u32): v128 {
-  return i8x16.swizzle(digitsOf(text), v128.load(PLACEMENTS + (((length << 4) | point) << 4)));
+function placed(text: v128, length: u32): v128 {
+  const points = <u32>i8x16.bitmask(i8x16.eq(text, v128.load(MARKS, 16)));
+  const row = ROW_OF_NOTHING + (length << 9) + (ctz<u32>(points | 0x10000) << 4);
+  return i8x16.swizzle(digitsOf(text), v128.load(row));
 }
 
 /** A level that is too long for one vector, or at another scale. Answers the position of the quote that ends it. */
@@ -70,58 +77,65 @@ export function readCompactSide(start: usize, out: usize, depth: u32, decimals: 
   kept = 0;
   if (load<u8>(start) == 0x5d) return start;
   if (load<u16>(start) != LEVEL_OPENS) return 0;
-  const end = decimals == 8 ? shortLevels(start + 2, out, depth, bids) : 0;
+  const end = decimals != 8 ? 0 : bids ? shortBids(start + 2, out, depth) : shortAsks(start + 2, out, depth);
   return end != 0 ? end : longLevels(start + 2, out, depth, decimals, bids);
 }
 
+function shortBids(start: usize, out: usize, depth: u32): usize {
+  return shortLevels(start, out, depth, true);
+}
+
+function shortAsks(start: usize, out: usize, depth: u32): usize {
+  return shortLevels(start, out, depth, false);
+}
+
 /**
- * Levels at 10^-8 with up to 15 characters a number and 28 a level, a vector each. What looks strange (a character that
- * is no digit, a level out of order) is only gathered on the way; then the answer is 0 and `longLevels` looks again.
+ * Levels at 10^-8 with up to 15 characters a number and 31 a level, a vector each. What looks strange (another
+ * character than a digit, a level out of order, an amount of zero) is only gathered on the way; then the answer is 0 and
+ * `longLevels` looks again. Prices and amounts here are below 2^63, so signed comparisons serve.
  */
+@inline
 function shortLevels(start: usize, out: usize, depth: u32, bids: bool): usize {
   let at = start;
   let write = out;
-  const full = out + (<usize>depth << 4);
-  // Bids fall and asks rise; with its bits flipped a bid rises too.
-  const flip: u64 = bids ? u64.MAX_VALUE : 0;
-  let worst: u64 = 0;
-  let largest = i8x16.splat(0);
-  let disorder: u32 = 0;
+  let left = depth;
+  let previous = bids ? i64x2.splat(i64.MAX_VALUE) : i64x2.splat(0);
+  let ordered = i64x2.splat(-1);
+  let zero = i64x2.splat(0);
+  let largest = i64x2.splat(0);
+  let lengths: u32 = 0;
+  let between: u32 = 0;
   let closing: usize = 0;
   let next: u32 = 0;
   while (true) {
-    // `97234.11000000","2.42179435"`: the quotes and points of 32 bytes say where both numbers and their parts end.
+    // `97234.11000000","2.42179435"`: the quotes among 32 bytes say where both numbers end.
     const text = v128.load(at);
-    const more = v128.load(at, 16);
     const quote = v128.load(MARKS);
-    const quotes = <u32>i8x16.bitmask(i8x16.eq(text, quote)) | (<u32>i8x16.bitmask(i8x16.eq(more, quote)) << 16);
-    const point = v128.load(MARKS, 16);
-    const points = <u32>i8x16.bitmask(i8x16.eq(text, point)) | (<u32>i8x16.bitmask(i8x16.eq(more, point)) << 16);
+    const quotes =
+      <u32>i8x16.bitmask(i8x16.eq(text, quote)) | (<u32>i8x16.bitmask(i8x16.eq(v128.load(at, 16), quote)) << 16);
     const later = quotes & (quotes - 1);
-    const last = later & (later - 1);
     const length = ctz<u32>(quotes);
-    const amountAt = at + length + 3;
-    const amountLength = ctz<u32>(last) - length - 3;
-    // Both lengths at most 15, and no lower bits of a negative one.
-    if (last == 0 || (length | amountLength) > 15 || <u32>load<u16>(amountAt - 2) != NEXT_AMOUNT) return 0;
-    const pricePoint = ctz<u32>(points | (quotes & (0 - quotes)));
-    const amountPoint = ctz<u32>((points & (0 - (later & (0 - later)))) | (last & (0 - last))) - length - 3;
-    const price = placed(text, pricePoint, length);
-    const amount = placed(v128.load(amountAt), amountPoint, amountLength);
+    const end = ctz<u32>(later & (later - 1));
+    const amountLength = end - length - 3;
+    const middle = at + length;
+    closing = at + end;
+    next = load<u32>(closing, 1);
+    lengths |= length | amountLength;
+    between |= <u32>load<u16>(middle, 1) ^ NEXT_AMOUNT;
+    const price = placed(text, length);
+    const amount = placed(v128.load(middle, 3), amountLength);
     largest = i8x16.max_u(largest, i8x16.max_u(price, amount));
     const level = fixedPointOf(eightsOf(quartersOf(price), quartersOf(amount)));
     v128.store(write, level);
-    const key = <u64>i64x2.extract_lane(level, 0) ^ flip;
-    const counts = i64x2.extract_lane(level, 1) != 0;
-    disorder |= <u32>(counts & (key <= worst));
-    worst = counts ? key : worst;
-    write += (<usize>counts) << 4;
-    closing = amountAt + amountLength;
-    next = load<u32>(closing, 1);
-    if (write == full || next != NEXT_LEVEL) break;
+    ordered = v128.and(ordered, bids ? i64x2.gt_s(previous, level) : i64x2.gt_s(level, previous));
+    zero = v128.or(zero, i64x2.eq(level, i64x2.splat(0)));
+    previous = level;
+    write += 16;
     at = closing + 5;
+    if ((--left == 0) | (next != NEXT_LEVEL)) break;
   }
-  if (disorder != 0 || v128.any_true(i8x16.gt_u(largest, i8x16.splat(9)))) return 0;
+  const strange = v128.any_true(i8x16.gt_u(largest, i8x16.splat(9))) || lengths > 15 || between != 0;
+  if (strange || i64x2.extract_lane(ordered, 0) == 0 || i64x2.extract_lane(zero, 1) != 0) return 0;
   return finishSide(closing, next, write - out, depth);
 }
 
@@ -155,26 +169,36 @@ function finishSide(closing: usize, next: u32, bytes: usize, depth: u32): usize 
   return pair == SIDE_CLOSES || (pair == LEVEL_CLOSES && kept == depth) ? closing + 2 : 0;
 }
 
+@inline
+function colons(at: usize, offset: usize): u64 {
+  const colon = v128.load(MARKS, 32);
+  const a = <u64>(<u32>i8x16.bitmask(i8x16.eq(v128.load(at + offset), colon)));
+  const b = <u64>(<u32>i8x16.bitmask(i8x16.eq(v128.load(at + offset, 16), colon)));
+  const c = <u64>(<u32>i8x16.bitmask(i8x16.eq(v128.load(at + offset, 32), colon)));
+  const d = <u64>(<u32>i8x16.bitmask(i8x16.eq(v128.load(at + offset, 48), colon)));
+  return a | (b << 16) | (c << 32) | (d << 48);
+}
+
+@inline
+function colonAmong64(at: usize, colon: v128): v128 {
+  const low = v128.or(i8x16.eq(v128.load(at), colon), i8x16.eq(v128.load(at, 16), colon));
+  return v128.or(low, v128.or(i8x16.eq(v128.load(at, 32), colon), i8x16.eq(v128.load(at, 48), colon)));
+}
+
 /**
- * The first colon at or behind `at`, 0 when there is none before `end`. No colon between two places of valid JSON
+ * The first colon at or behind `start`, 0 when there is none before `end`. No colon between two places of valid JSON
  * means that no key stands between them, so that both belong to the same object.
  */
-@inline
 export function nextColon(start: usize, end: usize): usize {
-  const colon = i8x16.splat(0x3a);
+  const colon = v128.load(MARKS, 32);
   let at = start;
   while (at < end) {
-    const a = i8x16.eq(v128.load(at), colon);
-    const b = i8x16.eq(v128.load(at, 16), colon);
-    const c = i8x16.eq(v128.load(at, 32), colon);
-    const d = i8x16.eq(v128.load(at, 48), colon);
-    if (v128.any_true(v128.or(v128.or(a, b), v128.or(c, d)))) {
-      const low = <u64>(<u32>i8x16.bitmask(a)) | ((<u64>(<u32>i8x16.bitmask(b))) << 16);
-      const high = <u64>(<u32>i8x16.bitmask(c)) | ((<u64>(<u32>i8x16.bitmask(d))) << 16);
+    if (i8x16.bitmask(v128.or(colonAmong64(at, colon), colonAmong64(at + 64, colon))) != 0) {
       // The guard behind the frame holds no colon, so a hit is always inside it.
-      return at + <usize>ctz<u64>(low | (high << 32));
+      const first = colons(at, 0);
+      return at + <usize>(first != 0 ? ctz<u64>(first) : 64 + ctz<u64>(colons(at, 64)));
     }
-    at += 64;
+    at += 128;
   }
   return 0;
 }

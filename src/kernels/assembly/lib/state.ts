@@ -3,9 +3,9 @@ import { CHANGE_BYTES, DELTA_BYTES, HEAD_BYTES, HEAD_FAILED_AT, HEAD_NAME_LENGTH
 
 /**
  * Zero bytes kept behind every frame. No JSON token holds a zero byte, so a walker that steps token by token stops
- * there, and a 16-byte load that starts inside the frame ends inside the guard.
+ * there, and what is loaded from a place inside the frame, 128 bytes at most, ends inside the guard.
  */
-export const GUARD_BYTES: usize = 64;
+export const GUARD_BYTES: usize = 128;
 export const TRADE_BYTES: u32 = 64;
 export const BOOK_LEVELS: usize = 32;
 
@@ -63,6 +63,10 @@ export function openFrame(length: u32): bool {
   v128.store(frameEnd, zero, 16);
   v128.store(frameEnd, zero, 32);
   v128.store(frameEnd, zero, 48);
+  v128.store(frameEnd, zero, 64);
+  v128.store(frameEnd, zero, 80);
+  v128.store(frameEnd, zero, 96);
+  v128.store(frameEnd, zero, 112);
   return true;
 }
 
