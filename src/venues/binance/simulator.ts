@@ -68,7 +68,7 @@ class SimulatedBinance implements SimulatedVenue {
     this.#steps++;
     for (const listing of this.#context.market.listings.values()) {
       if (!listing.trading) continue;
-      this.#publishBooks(listing);
+      if (this.#context.hub.isUsed) this.#publishBooks(listing);
       this.#publishTrades(listing);
     }
   }

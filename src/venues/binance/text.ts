@@ -25,22 +25,17 @@ export function quoteText(listing: Listing, ticksTimesLots: bigint): string {
   return formatUnits(ticksTimesLots, listing.priceDecimals + listing.amountDecimals, SHOWN);
 }
 
+function levelText(listing: Listing, price: number, lots: number): string {
+  return `["${priceText(listing, price)}","${amountText(listing, lots)}"]`;
+}
+
 /** The best levels of a side: [["97234.11000000","2.42179000"],...] */
-export function levelsText(listing: Listing, side: BookSide, depth: number): string {
-  let text = '[';
-  const count = Math.min(depth, side.depth);
-  for (let at = 0; at < count; at++) {
-    if (at > 0) text += ',';
-    text += `["${priceText(listing, side.prices[at]!)}","${amountText(listing, side.lots[at]!)}"]`;
-  }
-  return `${text}]`;
+function levelsText(listing: Listing, side: BookSide, depth: number): string {
+  return side.render(depth, (price, lots) => levelText(listing, price, lots));
 }
 
 export function changesText(listing: Listing, side: BookSide): string {
-  const levels = [...side.changes].map(
-    ([price, lots]) => `["${priceText(listing, price)}","${amountText(listing, lots)}"]`,
-  );
-  return `[${levels.join(',')}]`;
+  return `[${[...side.changes].map(([price, lots]) => levelText(listing, price, lots)).join(',')}]`;
 }
 
 export function bookText(listing: Listing, depth: number): string {

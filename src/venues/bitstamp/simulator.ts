@@ -53,6 +53,7 @@ class SimulatedBitstamp implements SimulatedVenue {
 
   /** Change-driven: a book that nothing has happened to sends nothing. */
   step(): void {
+    if (!this.#context.hub.isUsed) return;
     for (const listing of this.#context.market.listings.values()) {
       if (!listing.trading) continue;
       if (listing.book.changed) this.#publishBooks(listing);

@@ -18,12 +18,7 @@ function levelText(listing: Listing, price: number, lots: number): string {
 }
 
 export function levelsText(listing: Listing, side: BookSide, depth: number): string {
-  let text = '[';
-  const count = Math.min(depth, side.depth);
-  for (let at = 0; at < count; at++) {
-    text += (at > 0 ? ',' : '') + levelText(listing, side.prices[at]!, side.lots[at]!);
-  }
-  return `${text}]`;
+  return side.render(depth, (price, lots) => levelText(listing, price, lots));
 }
 
 export function changesText(listing: Listing, side: BookSide): string {

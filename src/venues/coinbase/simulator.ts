@@ -56,6 +56,7 @@ class SimulatedCoinbase implements SimulatedVenue {
 
   step(): void {
     const { hub, market } = this.#context;
+    if (!hub.isUsed) return;
     for (const listing of market.listings.values()) {
       if (!listing.trading) continue;
       const { symbol, book } = listing;

@@ -69,6 +69,7 @@ class SimulatedKraken implements SimulatedVenue {
 
   step(): void {
     const { hub, market } = this.#context;
+    if (!hub.isUsed) return;
     for (const listing of market.listings.values()) {
       if (!listing.trading) continue;
       for (const depth of DEPTHS) {

@@ -2,6 +2,8 @@
 export class BookSide {
   readonly prices: number[] = [];
   readonly lots: number[] = [];
+  /** The levels as the venue spells them, made when first asked for; most levels stay as they are from frame to frame. */
+  readonly #texts: (string | undefined)[] = [];
   /** Levels that changed since `changes` was last cleared: price -> lots, 0 for gone. */
   readonly changes = new Map<number, number>();
   readonly #order: 1 | -1;
@@ -24,14 +26,29 @@ export class BookSide {
     if (lots === 0) {
       this.prices.splice(at, 1);
       this.lots.splice(at, 1);
+      this.#texts.splice(at, 1);
     } else if (present) {
       this.lots[at] = lots;
+      this.#texts[at] = undefined;
     } else {
       this.prices.splice(at, 0, price);
       this.lots.splice(at, 0, lots);
+      this.#texts.splice(at, 0, undefined);
     }
     this.changes.set(price, lots);
     this.changeCount++;
+  }
+
+  /** The best levels as a JSON array. A side has one venue, so `spell` must always be that venue's. */
+  render(depth: number, spell: (price: number, lots: number) => string): string {
+    const count = Math.min(depth, this.depth);
+    let text = '[';
+    for (let at = 0; at < count; at++) {
+      const level = this.#texts[at] ?? spell(this.prices[at]!, this.lots[at]!);
+      this.#texts[at] = level;
+      text += at === 0 ? level : `,${level}`;
+    }
+    return `${text}]`;
   }
 
   /** The index of the first level that is not better than the price. */

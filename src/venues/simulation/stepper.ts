@@ -1,4 +1,7 @@
-const CATCH_UP_MOST = 100;
+/** Steps in one turn of the event loop; clients must be heard in between. */
+const STEPS_PER_TURN_MOST = 10;
+/** Being late by less than this is made up for; what is later than this is left out and counted. */
+const CATCH_UP_MS_MOST = 1000;
 
 /** Runs steps at a steady pace of the wall clock. After a long pause it goes on from now instead of racing. */
 export class Stepper {
@@ -28,12 +31,12 @@ export class Stepper {
   }
 
   #run(): void {
-    for (let turn = 0; turn < CATCH_UP_MOST && this.#dueMs <= performance.now(); turn++) {
+    for (let turn = 0; turn < STEPS_PER_TURN_MOST && this.#dueMs <= performance.now(); turn++) {
       this.#step();
       this.#dueMs += this.#everyMs;
     }
     const behindMs = performance.now() - this.#dueMs;
-    if (behindMs > 0) {
+    if (behindMs > CATCH_UP_MS_MOST) {
       const late = Math.ceil(behindMs / this.#everyMs);
       this.skipped += late;
       this.#dueMs += late * this.#everyMs;
