@@ -98,7 +98,7 @@ it('significant_bystander: a significant child that goes down with its group end
   }
 });
 
-describe('significant_escalation', () => {
+describe('supervisors as significant children', () => {
   const nested = async (significant: boolean) => {
     const inner = (probes: Probes) =>
       supervisor({
@@ -111,14 +111,14 @@ describe('significant_escalation', () => {
     return Case.started({ autoShutdown: 'any_significant' }, (probes) => [inner(probes), probes.child('d')]);
   };
 
-  it('a significant supervisor that ends with its child ends its own supervisor', async () => {
+  it('significant_escalation: a significant supervisor that ends with its child ends its own supervisor', async () => {
     const run = await nested(true);
     expect(await run.tell('c', 'exit')).toEqual(['-c normal', '-d shutdown']);
     expect(run.state).toBe('idle');
     await run.stop();
   });
 
-  it('one that is not significant does not', async () => {
+  it('significant_escalation: one that is not significant does not', async () => {
     const run = await nested(false);
     expect(await run.tell('c', 'exit')).toEqual(['-c normal']);
     expect(run.state).toBe('running');

@@ -95,6 +95,23 @@ describe('a child does not come up', () => {
     await run.stop();
   });
 
+  it('faulty_application_shutdown: whoever starts the system is handed the failure with all its causes', async () => {
+    const probes = new Probes();
+    const inner = supervisor({
+      id: 'inner',
+      intensity: { restarts: 0, periodMs: 1000 },
+      children: [probes.child('a', { starting: failing(1) })],
+    });
+    const stage = new Stage({ intensity: { restarts: 0, periodMs: 1000 }, children: [inner] });
+    const error = await stage.finish(stage.system.start()).catch((thrown: Error) => thrown);
+    expect(error).toMatchObject({
+      code: 'TW_RESTART_INTENSITY',
+      details: { path: '/', child: 'inner' },
+      cause: { code: 'TW_RESTART_INTENSITY', details: { path: '/inner', child: 'a' }, cause: { message: 'no socket' } },
+    });
+    await stage.stop();
+  });
+
   it('sup_start_error_return: a start that fails fewer times than the intensity allows succeeds late', async () => {
     const run = await Case.started({ intensity: TWICE }, (probes) => [
       probes.child('a', { starting: failing(2) }),
