@@ -1,0 +1,208 @@
+// Exact bars from trades, for the symbols of one partition worker. A trade touches the symbol's running totals and its
+// open base bar, nothing else; longer intervals are fed when a base bar is passed and completed when they are read.
+// The picture of the memory is in lib/bars-layout.ts.
+import {
+  C_APPLIED, C_LATE, C_MALFORMED, C_UNKNOWN_SYMBOL, E_CLOSE, E_COUNT, E_FIRST_ID, E_HIGH, E_LAST_ID, E_LOW, E_MARKS,
+  E_OPEN, E_SUMS, E_WINDOW, ENTRY_BYTES, FLAG_TAKER_BUY, HEAD_BYTES, I_HEAD, I_RING, I_TOP, INTERVAL_BYTES, S_BASE_OPEN, S_COUNT, S_EXPECTED, S_FAST_SEQUENCE,
+  S_LAST_TIME, S_SUMS, S_TOP, S_VENUE, S_VERSION, TRADE_AMOUNT, TRADE_BYTES,
+  TRADE_FIRST_ID, TRADE_FLAGS, TRADE_LAST_ID, TRADE_PRICE, TRADE_SEQUENCE, TRADE_SYMBOL, TRADE_TIME,
+} from './lib/bars-layout';
+import { admit, DROP, NEXT, reissueChanged } from './lib/bars-ids';
+import { add128, amend, count, counters, feedFrom, maskOf, parentsOf, push, stateOf } from './lib/bars-ring';
+import { globals, mapping, symbols } from './lib/bars-symbols';
+import { clockOf, closedUntil, lengthOf, windowAt, windowOpen } from './lib/bars-window';
+
+export { tick } from './lib/bars-window';
+export {
+  addSymbol, attachReaders, cellBytes, commitSnapshot, configure, confirmSymbol, countersAddress, doubtSymbol, exportSymbol, forgetDeep,
+  importSymbol, inputAddress, outputAddress, planAddress, removeSymbol, resolveHoles, roomForUnsaved, seedBar,
+  seedSequence, snapshot, symbolAddress, symbolCount, symbolIndex, transferAddress, troubledSymbol,
+} from './lib/bars-symbols';
+
+const EARLIEST_US: u64 = 40 * 86_400_000_000;
+const LATEST_US: u64 = <u64>u32.MAX_VALUE * 1_000_000;
+/** A trade may run ahead of the venue's clock by this much; beyond it the stamp is taken for damaged. */
+const AHEAD_US: u64 = 3_600_000_000;
+/** price * amount stays below 2^112, so that a bar may hold 65,536 of the largest trades without overflow. */
+const QUOTE_HIGH_LIMIT: u64 = 1 << 48;
+
+/** One trade shaped as an entry, for the paths that amend. */
+const part: usize = memory.data(128, 16);
+
+/** The upper 64 bits of a 128-bit product. Most amounts are below 42.9 units, for which two multiplications do. */
+@inline function productHigh(a: u64, b: u64): u64 {
+  const aLow = a & 0xffffffff;
+  const aHigh = a >> 32;
+  const bLow = b & 0xffffffff;
+  const bHigh = b >> 32;
+  const middle = aHigh * bLow + ((aLow * bLow) >> 32);
+  if (bHigh == 0) return middle >> 32;
+  const cross = aLow * bHigh + (middle & 0xffffffff);
+  return aHigh * bHigh + (middle >> 32) + (cross >> 32);
+}
+
+/** Trades whose symbols are brought into the cache together, before any of them is applied. */
+const WARM_TRADES: u32 = 16;
+/** Fewer symbols than this stay in the cache by themselves. */
+const WARM_SYMBOLS: u32 = 256;
+const warmed: usize = memory.data(8, 8);
+
+/** Applies `trades` records that start at an address; returns how many of them changed a bar. */
+export function apply(from: usize, trades: u32): u32 {
+  const end = from + trades * TRADE_BYTES;
+  let applied: u32 = 0;
+  for (let start = from; start < end; start += WARM_TRADES * TRADE_BYTES) {
+    const stop = min(end, start + WARM_TRADES * TRADE_BYTES);
+    if (symbols > WARM_SYMBOLS) warm(start, stop);
+    applied += applyRun(start, stop);
+  }
+  store<u64>(counters + C_APPLIED, load<u64>(counters + C_APPLIED) + applied);
+  return applied;
+}
+
+/**
+ * Loads what the trades of a run will touch. The loads do not wait for each other, so that the misses of many symbols
+ * overlap; applied one by one, each trade would wait for its own.
+ */
+@inline function warm(start: usize, stop: usize): void {
+  let sum: u64 = 0;
+  for (let trade = start; trade < stop; trade += TRADE_BYTES) {
+    const global = load<u32>(trade, TRADE_SYMBOL);
+    const symbol: usize = global < globals ? <usize>load<u32>(mapping + global * 4) : 0;
+    sum += load<u64>(symbol) + load<u64>(symbol, S_SUMS) + load<u64>(symbol, HEAD_BYTES) + load<u64>(symbol, HEAD_BYTES + INTERVAL_BYTES);
+  }
+  for (let trade = start; trade < stop; trade += TRADE_BYTES) {
+    const global = load<u32>(trade, TRADE_SYMBOL);
+    const symbol: usize = global < globals ? <usize>load<u32>(mapping + global * 4) : 0;
+    const state = stateOf(symbol, 0);
+    const next: usize = load<u32>(state, I_RING) + (load<u32>(state, I_HEAD) & maskOf(0)) * ENTRY_BYTES;
+    sum += load<u64>(load<u32>(symbol, S_TOP)) + load<u64>(next) + load<u64>(next, 64) + load<u64>(load<u32>(stateOf(symbol, 1), I_TOP));
+  }
+  store<u64>(warmed, sum);
+}
+
+@inline function applyRun(from: usize, end: usize): u32 {
+  const base = lengthOf(0);
+  let applied: u32 = 0;
+  for (let trade = from; trade < end; trade += TRADE_BYTES) {
+    const global = load<u32>(trade, TRADE_SYMBOL);
+    const symbol: usize = global < globals ? <usize>load<u32>(mapping + global * 4) : 0;
+    if (!symbol) {
+      count(C_UNKNOWN_SYMBOL);
+      continue;
+    }
+    const price = load<u64>(trade, TRADE_PRICE);
+    const amount = load<u64>(trade, TRADE_AMOUNT);
+    const time = load<u64>(trade, TRADE_TIME);
+    const sequence = load<u64>(trade, TRADE_SEQUENCE);
+    const quote = price * amount;
+    const quoteHigh = productHigh(price, amount);
+    if (quoteHigh >= QUOTE_HIGH_LIMIT || price == 0) {
+      count(C_MALFORMED);
+      continue;
+    }
+    if (sequence == load<u64>(symbol, S_FAST_SEQUENCE)) {
+      if (time - load<u64>(symbol, S_BASE_OPEN) >= base) {
+        if (!openBase(symbol, time)) {
+          applied += applySlowly(symbol, trade);
+          continue;
+        }
+        startBar(load<u32>(symbol, S_TOP), symbol, trade);
+      } else if (time < closedUntil(symbol)) {
+        applied += applySlowly(symbol, trade);
+        continue;
+      }
+      const top: usize = load<u32>(symbol, S_TOP);
+      store<u64>(top, max(price, load<u64>(top, E_HIGH)), E_HIGH);
+      store<u64>(top, min(price, load<u64>(top, E_LOW)), E_LOW);
+      store<u64>(top, price, E_CLOSE);
+      const lastId = load<u64>(trade, TRADE_LAST_ID);
+      store<u64>(top, lastId, E_LAST_ID);
+      store<u64>(symbol, sequence + 1, S_FAST_SEQUENCE);
+      store<u64>(symbol, sequence + 1, S_EXPECTED);
+      store<u64>(symbol, time, S_LAST_TIME);
+      store<u64>(symbol, load<u64>(symbol, S_COUNT) + lastId - load<u64>(trade, TRADE_FIRST_ID) + 1, S_COUNT);
+      add128(symbol + S_SUMS, amount, 0);
+      add128(symbol + S_SUMS + 16, quote, quoteHigh);
+      // Takers buy and sell by turns that no branch predictor guesses: a mask is cheaper than a jump.
+      const buys = 0 - <u64>(load<u32>(trade, TRADE_FLAGS) & FLAG_TAKER_BUY);
+      add128(symbol + S_SUMS + 32, amount & buys, 0);
+      add128(symbol + S_SUMS + 48, quote & buys, quoteHigh & buys);
+      store<u32>(symbol, load<u32>(symbol, S_VERSION) + 1, S_VERSION);
+      applied++;
+    } else applied += applySlowly(symbol, trade);
+  }
+  return applied;
+}
+
+/** Opens the base bar of a time after the top, unless the clock has closed that window or the stamp is beyond belief. */
+@inline function openBase(symbol: usize, time: u64): bool {
+  const open = load<u64>(symbol, S_BASE_OPEN);
+  if (time < open || time < closedUntil(symbol) || !believable(symbol, time)) return false;
+  const top: usize = load<u32>(symbol, S_TOP);
+  const base = lengthOf(0);
+  let window = load<u32>(top, E_WINDOW) + 1;
+  if (time - open >= 2 * base) window = windowAt(0, time);
+  feedFrom(symbol, top, open, parentsOf(0));
+  store<u32>(symbol, <u32>push(symbol, 0, window), S_TOP);
+  store<u64>(symbol, windowOpen(0, window), S_BASE_OPEN);
+  return true;
+}
+
+@inline function believable(symbol: usize, time: u64): bool {
+  const now = clockOf(load<u32>(symbol, S_VENUE));
+  return time >= EARLIEST_US && time < LATEST_US && (now == 0 || time < now + AHEAD_US);
+}
+
+@inline function startBar(entry: usize, symbol: usize, trade: usize): void {
+  const price = load<u64>(trade, TRADE_PRICE);
+  store<u64>(entry, price, E_OPEN);
+  store<u64>(entry, price, E_HIGH);
+  store<u64>(entry, price, E_LOW);
+  store<u64>(entry, load<u64>(trade, TRADE_FIRST_ID), E_FIRST_ID);
+  store<u32>(entry, 0, E_MARKS);
+  store<u64>(entry, load<u64>(symbol, S_COUNT), E_COUNT);
+  v128.store(entry, v128.load(symbol, S_SUMS), E_SUMS);
+  v128.store(entry, v128.load(symbol, S_SUMS + 16), E_SUMS + 16);
+  v128.store(entry, v128.load(symbol, S_SUMS + 32), E_SUMS + 32);
+  v128.store(entry, v128.load(symbol, S_SUMS + 48), E_SUMS + 48);
+}
+
+/** Everything that is not simply next: first trades, jumps, fills, duplicates, late ones. */
+function applySlowly(symbol: usize, trade: usize): u32 {
+  const time = load<u64>(trade, TRADE_TIME);
+  const firstId = load<u64>(trade, TRADE_FIRST_ID);
+  const lastId = load<u64>(trade, TRADE_LAST_ID);
+  if (!believable(symbol, time) || lastId < firstId) {
+    count(C_MALFORMED);
+    return 0;
+  }
+  const verdict = admit(symbol, load<u64>(trade, TRADE_SEQUENCE), time, load<u32>(trade, TRADE_FLAGS));
+  if (verdict == DROP) return 0;
+  if (verdict != NEXT || time < closedUntil(symbol)) count(C_LATE);
+  shapePart(trade, firstId, lastId);
+  amend(symbol, time, part);
+  const top: usize = load<u32>(symbol, S_TOP);
+  store<u64>(symbol, windowOpen(0, load<u32>(top, E_WINDOW)), S_BASE_OPEN);
+  reissueChanged(symbol);
+  return 1;
+}
+
+function shapePart(trade: usize, firstId: u64, lastId: u64): void {
+  const price = load<u64>(trade, TRADE_PRICE);
+  const amount = load<u64>(trade, TRADE_AMOUNT);
+  const takerBuy = load<u32>(trade, TRADE_FLAGS) & FLAG_TAKER_BUY;
+  memory.fill(part, 0, ENTRY_BYTES);
+  store<u64>(part, price, E_OPEN);
+  store<u64>(part, price, E_HIGH);
+  store<u64>(part, price, E_LOW);
+  store<u64>(part, price, E_CLOSE);
+  store<u64>(part, firstId, E_FIRST_ID);
+  store<u64>(part, lastId, E_LAST_ID);
+  store<u64>(part, lastId - firstId + 1, E_COUNT);
+  for (let at: usize = E_SUMS; at <= E_SUMS + (takerBuy ? 32 : 0); at += 32) {
+    store<u64>(part + at, amount);
+    store<u64>(part + at, price * amount, 16);
+    store<u64>(part + at, productHigh(price, amount), 24);
+  }
+}

@@ -1,0 +1,156 @@
+// Offsets of everything the bars kernel keeps in its memory. Nothing here computes.
+//
+// A trade record (64 bytes, written by the decode kernels; protocols/trade-layout.ts is its other half):
+//
+//   0        4        8                16               24               32        40       48        56        64
+//   | symbol | flags  | time_us        | price          | amount         | first_id| last_id| sequence| received_ns|
+//
+// A bar entry (128 bytes, two cache lines). The first line is what a trade touches; the second is written once, when
+// the bar opens. `before` is the symbol's running total as it stood before the bar's first trade, so that a bar's sums
+// are the difference of two totals, and a longer interval costs nothing per trade:
+//
+//   0      8      16     24      32      40         48   52      56               64       80      96       112     128
+//   | high | low  | close| last  | open  | first_id | n  | marks | before.count   | volume | quote | taker  | taker  |
+//   |      |      |      | id    |      |          |    |       |                | before | before| volume | quote  |
+//
+export const TRADE_BYTES: u32 = 64;
+export const TRADE_SYMBOL: usize = 0;
+export const TRADE_FLAGS: usize = 4;
+export const TRADE_TIME: usize = 8;
+export const TRADE_PRICE: usize = 16;
+export const TRADE_AMOUNT: usize = 24;
+export const TRADE_FIRST_ID: usize = 32;
+export const TRADE_LAST_ID: usize = 40;
+export const TRADE_SEQUENCE: usize = 48;
+export const FLAG_TAKER_BUY: u32 = 1;
+/** The feed lost something before this trade and has no ids that would prove it (venues without dense ids). */
+export const FLAG_AFTER_LOSS: u32 = 2;
+
+export const ENTRY_BYTES: u32 = 128;
+export const E_HIGH: usize = 0;
+export const E_LOW: usize = 8;
+export const E_CLOSE: usize = 16;
+export const E_LAST_ID: usize = 24;
+export const E_OPEN: usize = 32;
+export const E_FIRST_ID: usize = 40;
+export const E_WINDOW: usize = 48;
+/** Low 24 bits: amendments since the close. High 8 bits: flags. */
+export const E_MARKS: usize = 52;
+export const E_COUNT: usize = 56;
+export const E_SUMS: usize = 64;
+export const MARK_WAS_GAP: u32 = 1 << 24;
+export const MARK_REVISIONS: u32 = (1 << 24) - 1;
+
+/** Running totals: count, then volume, quote, taker volume, taker quote of 128 bits each. Same order as in an entry. */
+export const TOTALS_BYTES: usize = 72;
+
+// A symbol's head (256 bytes), then INTERVAL_BYTES for each interval, then the hole table. Rings live apart, so that
+// the heads of all symbols stay close together.
+export const HEAD_BYTES: u32 = 256;
+/** The sequence that may take the short path; NEVER while anything about the ids is in doubt. */
+export const S_FAST_SEQUENCE: usize = 0;
+export const S_BASE_OPEN: usize = 8;
+export const S_TOP: usize = 16;
+export const S_VERSION: usize = 20;
+export const S_LAST_TIME: usize = 24;
+export const S_FLAGS: usize = 32;
+export const S_GLOBAL: usize = 36;
+export const S_VENUE: usize = 40;
+export const S_HOLES: usize = 44;
+export const S_EXPECTED: usize = 48;
+export const S_COUNT: usize = 56;
+export const S_SUMS: usize = 64;
+export const S_SINCE: usize = 128;
+/** Where the symbol stands among the heads; its rings stand at the same place in their columns. */
+export const S_INDEX: usize = 136;
+export const S_SUSPECT_FROM: usize = 144;
+export const S_TAIL_LAST: usize = 152;
+export const S_DEEP_FROM: usize = 160;
+export const S_DEEP_TO: usize = 168;
+export const S_DEEP_MASK: usize = 176;
+/** Per reader: version in its last committed snapshot, version in the one in flight. */
+export const S_READERS: usize = 184;
+/** The RECENT_IDS largest sequences seen, for venues whose ids are not dense. */
+export const S_RECENT: usize = 200;
+export const RECENT_IDS: u32 = 7;
+
+export const SYMBOL_DENSE: u32 = 1;
+export const SYMBOL_HAS_TRADED: u32 = 2;
+export const SYMBOL_SUSPECT: u32 = 4;
+export const SYMBOL_TAIL: u32 = 8;
+
+export const NEVER: u64 = u64.MAX_VALUE;
+
+// An interval's state fills one cache line.
+export const INTERVAL_BYTES: u32 = 64;
+export const I_END: usize = 0;
+export const I_RING: usize = 8;
+export const I_HEAD: usize = 12;
+export const I_COUNT: usize = 16;
+/** Windows before this one are no longer the kernel's to change. */
+export const I_FLOOR: usize = 20;
+export const I_QUIET_REVISIONS: usize = 24;
+export const I_TOP: usize = 28;
+/** Per reader: committed, in flight, rewound to. */
+export const I_READERS: usize = 32;
+export const READER_BYTES: usize = 12;
+export const READER_COMMITTED: usize = 0;
+/** What a reader that nobody reads has committed: everything. */
+export const DETACHED: u32 = u32.MAX_VALUE;
+export const READER_IN_FLIGHT: usize = 4;
+export const READER_REWOUND: usize = 8;
+/** Close of the last bar that left the ring: the price of quiet windows before the oldest entry. 0: none yet. */
+export const I_FLOOR_CLOSE: usize = 56;
+export const READERS: u32 = 2;
+
+// A hole: sequences first..last are missing, and their times lie between the times of the trades on either side.
+export const HOLES_MAX: u32 = 8;
+export const HOLE_BYTES: u32 = 32;
+export const H_FIRST: usize = 0;
+export const H_LAST: usize = 8;
+export const H_FROM: usize = 16;
+export const H_TO: usize = 24;
+
+// A bar record as snapshots hand it out (160 bytes; protocols/kline-layout.ts is its other half).
+export const RECORD_BYTES: u32 = 160;
+export const R_SYMBOL: usize = 0;
+export const R_INTERVAL: usize = 4;
+export const R_QUALITY: usize = 5;
+export const R_CLOSED: usize = 6;
+export const R_VENUE: usize = 7;
+export const R_REVISION: usize = 8;
+export const R_WINDOW: usize = 12;
+export const R_OPEN_US: usize = 16;
+export const R_CLOSE_US: usize = 24;
+export const R_OPEN: usize = 32;
+export const R_HIGH: usize = 40;
+export const R_LOW: usize = 48;
+export const R_CLOSE: usize = 56;
+export const R_FIRST_ID: usize = 64;
+export const R_LAST_ID: usize = 72;
+export const R_COUNT: usize = 80;
+export const R_SUMS: usize = 88;
+/** The next sequence the symbol expects: where a restart goes on reading. */
+export const R_NEXT_SEQUENCE: usize = 152;
+
+export const QUALITY_COMPLETE: u8 = 0;
+export const QUALITY_PARTIAL_FIRST: u8 = 1;
+export const QUALITY_QUIET: u8 = 2;
+export const QUALITY_GAP: u8 = 3;
+export const QUALITY_REPAIRED: u8 = 4;
+
+// Counters, one u64 each.
+export const C_APPLIED: usize = 0;
+export const C_DUPLICATE: usize = 8;
+export const C_LATE: usize = 16;
+export const C_UNKNOWN_SYMBOL: usize = 24;
+export const C_MALFORMED: usize = 32;
+export const C_HOLES: usize = 40;
+export const C_TAIL_DROPPED: usize = 48;
+export const C_REFUSED_FILL: usize = 56;
+export const C_BEYOND: usize = 64;
+export const C_EVICTED_UNSAVED: usize = 72;
+export const C_LOST_UNSAVED: usize = 80;
+/** Changes whenever a hole, a doubt or a deep span comes or goes: the cue to look for trouble. */
+export const C_TROUBLE_VERSION: usize = 88;
+export const COUNTERS_BYTES: i32 = 96;

@@ -1,0 +1,296 @@
+// The rings of recent bars: one a symbol and interval, holding only windows that had trades. A window without an entry
+// was quiet. Entries are in the order of their windows; the newest is the top.
+import {
+  C_BEYOND, C_EVICTED_UNSAVED, C_LOST_UNSAVED, C_TROUBLE_VERSION, E_CLOSE, E_COUNT, E_FIRST_ID, E_HIGH,
+  E_LAST_ID, E_LOW, E_MARKS, E_OPEN, E_SUMS, E_WINDOW, ENTRY_BYTES, HEAD_BYTES, I_COUNT, I_END, I_FLOOR, I_FLOOR_CLOSE,
+  I_HEAD, I_QUIET_REVISIONS, I_READERS, I_RING, I_TOP, INTERVAL_BYTES, MARK_REVISIONS, MARK_WAS_GAP,
+  READER_BYTES, READER_COMMITTED, READER_REWOUND, READERS, DETACHED, S_COUNT, S_DEEP_FROM, S_DEEP_MASK, S_DEEP_TO,
+  S_TOP, S_VERSION, TOTALS_BYTES,
+} from './bars-layout';
+import { keepQuiet, keepUnsaved } from './bars-records';
+import { childOf, closedWindow, intervals, windowAt, windowEnd, windowOpen } from './bars-window';
+
+export const counters: usize = memory.data(96, 16);
+@inline export function count(counter: usize): void {
+  store<u64>(counters + counter, load<u64>(counters + counter) + 1);
+}
+
+@inline export function stateOf(symbol: usize, k: u32): usize {
+  return symbol + HEAD_BYTES + k * INTERVAL_BYTES;
+}
+
+let baseMask: u32 = 0;
+let longMask: u32 = 0;
+/** Depths are powers of two. */
+export function setDepths(base: u32, long: u32): void {
+  baseMask = base - 1;
+  longMask = long - 1;
+}
+@inline export function maskOf(k: u32): u32 {
+  return k ? longMask : baseMask;
+}
+
+/** The entry at a position from the oldest (0) to the top (count - 1). */
+@inline export function entryAt(state: usize, k: u32, position: u32): usize {
+  const slot = (load<u32>(state, I_HEAD) - load<u32>(state, I_COUNT) + position) & maskOf(k);
+  return load<u32>(state, I_RING) + slot * ENTRY_BYTES;
+}
+
+@inline export function add128(address: usize, low: u64, high: u64): void {
+  const sum = load<u64>(address) + low;
+  store<u64>(address, sum);
+  store<u64>(address, load<u64>(address, 8) + high + u64(sum < low), 8);
+}
+
+/** Adds totals (count and four sums) to totals. */
+export function addTotals(to: usize, delta: usize): void {
+  store<u64>(to, load<u64>(to) + load<u64>(delta));
+  for (let at: usize = 8; at < TOTALS_BYTES; at += 16) add128(to + at, load<u64>(delta + at), load<u64>(delta + at, 8));
+}
+
+/** Makes room for a new top. The bar that leaves is kept for the persistence reader if it was never committed. */
+@inline export function push(symbol: usize, k: u32, window: u32): usize {
+  const state = stateOf(symbol, k);
+  const head = load<u32>(state, I_HEAD);
+  if (load<u32>(state, I_COUNT) > maskOf(k)) evictOldest(symbol, k);
+  const entry: usize = load<u32>(state, I_RING) + (head & maskOf(k)) * ENTRY_BYTES;
+  store<u32>(state, head + 1, I_HEAD);
+  store<u32>(state, load<u32>(state, I_COUNT) + 1, I_COUNT);
+  store<u32>(state, <u32>entry, I_TOP);
+  store<u32>(entry, window, E_WINDOW);
+  return entry;
+}
+
+/** Keeps what leaves the ring before it was committed: the quiet windows up to the oldest bar, and that bar. */
+function saveEvicted(symbol: usize, k: u32, oldest: usize, above: usize): void {
+  const state = stateOf(symbol, k);
+  const window = load<u32>(oldest, E_WINDOW);
+  const price = load<u64>(state, I_FLOOR_CLOSE);
+  const first = max(load<u32>(state + I_READERS, READER_COMMITTED) + 1, load<u32>(state, I_FLOOR));
+  for (let quiet = price ? first : window; quiet < window; quiet++) {
+    count(C_EVICTED_UNSAVED);
+    if (!keepQuiet(symbol, k, quiet, price)) return loseEvicted(symbol, k, quiet, window);
+  }
+  count(C_EVICTED_UNSAVED);
+  if (!keepUnsaved(symbol, k, oldest, above)) loseEvicted(symbol, k, window, window);
+}
+
+function loseEvicted(symbol: usize, k: u32, first: u32, last: u32): void {
+  store<u64>(counters + C_LOST_UNSAVED, load<u64>(counters + C_LOST_UNSAVED) + (last - first + 1));
+  noteDeep(symbol, 1 << k, windowOpen(k, first), windowEnd(k, last) - 1);
+}
+
+@inline function evictOldest(symbol: usize, k: u32): void {
+  const state = stateOf(symbol, k);
+  const oldest = entryAt(state, k, 0);
+  const window = load<u32>(oldest, E_WINDOW);
+  if (load<u32>(state + I_READERS, READER_COMMITTED) < window) saveEvicted(symbol, k, oldest, entryAt(state, k, 1));
+  store<u32>(state, window + 1, I_FLOOR);
+  store<u64>(state, load<u64>(oldest, E_CLOSE), I_FLOOR_CLOSE);
+  store<u32>(state, load<u32>(state, I_COUNT) - 1, I_COUNT);
+}
+
+/** Bars that the kernel can no longer amend: their span and intervals, for a rebuild outside. */
+export function noteDeep(symbol: usize, mask: u32, from: u64, to: u64): void {
+  const known = load<u32>(symbol, S_DEEP_MASK);
+  store<u32>(symbol, known | mask, S_DEEP_MASK);
+  store<u64>(symbol, known ? min(load<u64>(symbol, S_DEEP_FROM), from) : from, S_DEEP_FROM);
+  store<u64>(symbol, known ? max(load<u64>(symbol, S_DEEP_TO), to) : to, S_DEEP_TO);
+  count(C_TROUBLE_VERSION);
+}
+
+/** Folds a later or earlier part of the same window into an entry. Sums need nothing: they are differences of totals. */
+@inline export function fold(into: usize, part: usize): void {
+  store<u64>(into, max(load<u64>(part, E_HIGH), load<u64>(into, E_HIGH)), E_HIGH);
+  store<u64>(into, min(load<u64>(part, E_LOW), load<u64>(into, E_LOW)), E_LOW);
+  if (load<u64>(part, E_LAST_ID) >= load<u64>(into, E_LAST_ID)) {
+    store<u64>(into, load<u64>(part, E_LAST_ID), E_LAST_ID);
+    store<u64>(into, load<u64>(part, E_CLOSE), E_CLOSE);
+  }
+  if (load<u64>(part, E_FIRST_ID) < load<u64>(into, E_FIRST_ID)) {
+    store<u64>(into, load<u64>(part, E_FIRST_ID), E_FIRST_ID);
+    store<u64>(into, load<u64>(part, E_OPEN), E_OPEN);
+  }
+}
+
+/** Folds the top of interval k into each interval that it feeds; a window that is passed is fed onwards first. */
+export function feed(symbol: usize, k: u32, parents: u32): void {
+  const top: usize = load<u32>(stateOf(symbol, k), I_TOP);
+  feedFrom(symbol, top, windowOpen(k, load<u32>(top, E_WINDOW)), parents);
+}
+
+@inline export function feedFrom(symbol: usize, top: usize, open: u64, parents: u32): void {
+  while (parents) {
+    const parent: u32 = ctz(parents);
+    parents &= parents - 1;
+    const state = stateOf(symbol, parent);
+    if (open < load<u64>(state, I_END)) {
+      const into: usize = load<u32>(state, I_TOP);
+      fold(into, top);
+      store<u32>(into, load<u32>(into, E_MARKS) | (load<u32>(top, E_MARKS) & MARK_WAS_GAP), E_MARKS);
+    } else openParent(symbol, parent, top, open);
+  }
+}
+
+function openParent(symbol: usize, k: u32, part: usize, time: u64): void {
+  const state = stateOf(symbol, k);
+  if (load<u32>(state, I_COUNT)) feed(symbol, k, parentsOf(k));
+  const window = windowAt(k, time);
+  const entry = push(symbol, k, window);
+  memory.copy(entry, part, ENTRY_BYTES);
+  store<u32>(entry, window, E_WINDOW);
+  store<u32>(entry, load<u32>(part, E_MARKS) & MARK_WAS_GAP, E_MARKS);
+  store<u64>(state, windowEnd(k, window), I_END);
+}
+
+const parentMasks: usize = memory.data(16 * 4, 16);
+@inline export function parentsOf(k: u32): u32 {
+  return load<u32>(parentMasks + k * 4);
+}
+export function linkIntervals(): void {
+  memory.fill(parentMasks, 0, 64);
+  for (let k: u32 = 1; k < intervals; k++) {
+    const child = parentMasks + childOf(k) * 4;
+    store<u32>(child, load<u32>(child) | (1 << k));
+  }
+}
+
+/** Brings every longer interval up to the last trade. Folding the same part twice changes nothing. */
+export function complete(symbol: usize): void {
+  if (!load<u32>(symbol, S_TOP)) return;
+  for (let k: u32 = 0; k < intervals; k++) if (parentsOf(k)) feed(symbol, k, parentsOf(k));
+}
+
+/** Every reader gets the windows from this one on once more. */
+export function rewind(state: usize, window: u32): void {
+  for (let reader: u32 = 0; reader < READERS; reader++) {
+    const at = state + I_READERS + <usize>reader * READER_BYTES;
+    if (load<u32>(at, READER_COMMITTED) == DETACHED) continue;
+    store<u32>(at, min(load<u32>(at, READER_COMMITTED), window - 1), READER_COMMITTED);
+    store<u32>(at, min(load<u32>(at, READER_REWOUND), window - 1), READER_REWOUND);
+  }
+}
+
+@inline function revise(entry: usize): void {
+  const marks = load<u32>(entry, E_MARKS);
+  if ((marks & MARK_REVISIONS) < MARK_REVISIONS) store<u32>(entry, marks + 1, E_MARKS);
+}
+
+/** Quiet windows after a bar carry its close: when that changes, they are issued again with a higher revision. */
+@inline function reviseQuiet(state: usize): void {
+  store<u32>(state, load<u32>(state, I_QUIET_REVISIONS) + 1, I_QUIET_REVISIONS);
+}
+
+/**
+ * Puts a trade, shaped as an entry whose totals are its own sums, into the windows of every interval where it belongs,
+ * whether they are open or closed. Intervals whose ring no longer reaches so far back are noted for a rebuild.
+ */
+export function amend(symbol: usize, time: u64, part: usize): void {
+  complete(symbol);
+  let beyond = false;
+  for (let k: u32 = 0; k < intervals; k++) if (!amendInterval(symbol, k, time, part)) beyond = true;
+  addTotals(symbol + S_COUNT, part + E_COUNT);
+  if (beyond) count(C_BEYOND);
+  store<u32>(symbol, load<u32>(symbol, S_VERSION) + 1, S_VERSION);
+}
+
+function amendInterval(symbol: usize, k: u32, time: u64, part: usize): bool {
+  const state = stateOf(symbol, k);
+  const window = windowAt(k, time);
+  let above = load<u32>(state, I_COUNT);
+  while (above > 0 && load<u32>(entryAt(state, k, above - 1), E_WINDOW) > window) above--;
+  const here: usize = above > 0 ? entryAt(state, k, above - 1) : 0;
+  const exists = here && load<u32>(here, E_WINDOW) == window;
+  const full = load<u32>(state, I_COUNT) > maskOf(k);
+  const reachable = window >= load<u32>(state, I_FLOOR) && (exists || above > 0 || !full);
+  // What leaves the ring is written with the totals as they are, so it goes before they change.
+  if (reachable && !exists && full) {
+    evictOldest(symbol, k);
+    above--;
+  }
+  for (let at = above; at < load<u32>(state, I_COUNT); at++) addTotals(entryAt(state, k, at) + E_COUNT, part + E_COUNT);
+  if (!reachable) return leaveToRebuild(symbol, k, time, above);
+  if (exists) amendEntry(symbol, k, here, window, part);
+  else insert(symbol, k, above, window, part);
+  if (window <= closedWindow(symbol, k)) rewind(state, window);
+  return true;
+}
+
+/**
+ * A trade older than the ring reaches: its bar, and the quiet windows that carry its close, must be rebuilt where they
+ * are stored, and are no longer issued from here.
+ */
+function leaveToRebuild(symbol: usize, k: u32, time: u64, above: u32): bool {
+  const state = stateOf(symbol, k);
+  const next = above < load<u32>(state, I_COUNT) ? load<u32>(entryAt(state, k, above), E_WINDOW) : closedWindow(symbol, k) + 1;
+  store<u32>(state, max(load<u32>(state, I_FLOOR), next), I_FLOOR);
+  noteDeep(symbol, 1 << k, time, max(time, windowOpen(k, next) - 1));
+  return false;
+}
+
+function amendEntry(symbol: usize, k: u32, entry: usize, window: u32, part: usize): void {
+  const close = load<u64>(entry, E_CLOSE);
+  fold(entry, part);
+  if (window > closedWindow(symbol, k)) return;
+  revise(entry);
+  if (load<u64>(entry, E_CLOSE) != close) reviseQuiet(stateOf(symbol, k));
+}
+
+/** Inserts where the window belongs. The totals before it are those of the entry above, less this trade. */
+function insert(symbol: usize, k: u32, position: u32, window: u32, part: usize): void {
+  const state = stateOf(symbol, k);
+  push(symbol, k, window);
+  for (let at = load<u32>(state, I_COUNT) - 1; at > position; at--) {
+    memory.copy(entryAt(state, k, at), entryAt(state, k, at - 1), ENTRY_BYTES);
+  }
+  const entry = entryAt(state, k, position);
+  memory.copy(entry, part, E_COUNT);
+  store<u32>(entry, window, E_WINDOW);
+  const closed = window <= closedWindow(symbol, k);
+  store<u32>(entry, closed ? load<u32>(state, I_QUIET_REVISIONS) + 1 : 0, E_MARKS);
+  if (closed) reviseQuiet(state);
+  if (position + 1 == load<u32>(state, I_COUNT)) {
+    memory.copy(entry + E_COUNT, symbol + S_COUNT, TOTALS_BYTES);
+    store<u64>(state, windowEnd(k, window), I_END);
+  } else {
+    memory.copy(entry + E_COUNT, entryAt(state, k, position + 1) + E_COUNT, TOTALS_BYTES);
+    subtractTotals(entry + E_COUNT, part + E_COUNT);
+  }
+  if (k == 0) store<u32>(symbol, load<u32>(state, I_TOP), S_TOP);
+}
+
+export function subtractTotals(from: usize, delta: usize): void {
+  store<u64>(from, load<u64>(from) - load<u64>(delta));
+  for (let at: usize = 8; at < TOTALS_BYTES; at += 16) {
+    const low = load<u64>(from + at);
+    const less = load<u64>(delta + at);
+    store<u64>(from + at, low - less);
+    store<u64>(from + at, load<u64>(from + at, 8) - load<u64>(delta + at, 8) - u64(low < less), 8);
+  }
+}
+
+/** Issues every bar of a span again, because what is known about missing trades in it has changed. */
+export function reissueSpan(symbol: usize, from: u64, to: u64): void {
+  complete(symbol);
+  for (let k: u32 = 0; k < intervals; k++) {
+    const state = stateOf(symbol, k);
+    const closed = closedWindow(symbol, k);
+    const first = windowAt(k, from);
+    const last = windowAt(k, to);
+    for (let position = load<u32>(state, I_COUNT); position > 0; position--) {
+      const entry = entryAt(state, k, position - 1);
+      const window = load<u32>(entry, E_WINDOW);
+      if (window < first) break;
+      if (window > last) continue;
+      store<u32>(entry, load<u32>(entry, E_MARKS) | MARK_WAS_GAP, E_MARKS);
+      if (window <= closed) revise(entry);
+    }
+    if (first <= closed) {
+      reviseQuiet(state);
+      rewind(state, first);
+    }
+    const floor = load<u32>(state, I_FLOOR);
+    if (first < floor) noteDeep(symbol, 1 << k, from, min(to, windowOpen(k, floor) - 1));
+  }
+  store<u32>(symbol, load<u32>(symbol, S_VERSION) + 1, S_VERSION);
+}

@@ -1,0 +1,71 @@
+import type { Interval, IntervalPlan } from '../protocols/kline.ts';
+
+/** Trades first..last are missing; they happened between the two times. */
+export interface Hole {
+  readonly first: bigint;
+  readonly last: bigint;
+  readonly fromUs: bigint;
+  readonly toUs: bigint;
+}
+
+/** What is not right with a symbol's bars, and what would put it right. */
+export interface Trouble {
+  readonly symbol: number;
+  readonly holes: readonly Hole[];
+  /** Set while trades from this time on may be missing: ask the venue for `expected` and what follows. */
+  readonly suspectFromUs: bigint | undefined;
+  /** Set while the hole table is full: everything from `expected` to here must come again, in order. */
+  readonly tailLast: bigint | undefined;
+  readonly expected: bigint;
+  /** Bars of these intervals in this span are out of the kernel's reach and must be rebuilt where they are stored. */
+  readonly deep:
+    | { readonly intervals: readonly Interval[]; readonly fromUs: bigint; readonly toUs: bigint }
+    | undefined;
+}
+
+// The same offsets as in assembly/lib/bars-layout.ts; the kernel's tests read through both.
+const HEAD = {
+  flags: 32,
+  global: 36,
+  holes: 44,
+  expected: 48,
+  suspectFrom: 144,
+  tailLast: 152,
+  deepFrom: 160,
+  deepTo: 168,
+  deepMask: 176,
+} as const;
+const HEAD_BYTES = 256;
+const INTERVAL_BYTES = 64;
+const HOLE_BYTES = 32;
+const SUSPECT = 4;
+const TAIL = 8;
+
+export function readTrouble(view: DataView, at: number, plan: IntervalPlan): Trouble {
+  const flags = view.getUint32(at + HEAD.flags, true);
+  const mask = view.getUint32(at + HEAD.deepMask, true);
+  const table = at + HEAD_BYTES + plan.names.length * INTERVAL_BYTES;
+  return {
+    symbol: view.getUint32(at + HEAD.global, true),
+    holes: Array.from({ length: view.getUint32(at + HEAD.holes, true) }, (_, index) => {
+      const hole = table + index * HOLE_BYTES;
+      return {
+        first: view.getBigUint64(hole, true),
+        last: view.getBigUint64(hole + 8, true),
+        fromUs: view.getBigUint64(hole + 16, true),
+        toUs: view.getBigUint64(hole + 24, true),
+      };
+    }),
+    suspectFromUs: flags & SUSPECT ? view.getBigUint64(at + HEAD.suspectFrom, true) : undefined,
+    tailLast: flags & TAIL ? view.getBigUint64(at + HEAD.tailLast, true) : undefined,
+    expected: view.getBigUint64(at + HEAD.expected, true),
+    deep:
+      mask === 0
+        ? undefined
+        : {
+            intervals: plan.names.filter((_, index) => mask & (1 << index)),
+            fromUs: view.getBigUint64(at + HEAD.deepFrom, true),
+            toUs: view.getBigUint64(at + HEAD.deepTo, true),
+          },
+  };
+}

@@ -1,0 +1,139 @@
+import { TapeworksError } from './errors/index.ts';
+
+// Glossary. A *window* is a stretch of venue time that an interval cuts out, numbered from the epoch (months: year * 12 +
+// month). A *bar* is what traded in a window. The *base* interval is the shortest that is served; the others are fed from
+// it. A *revision* is 0 while the bar is open, 1 at its close, and one more each time a closed bar is amended.
+
+const SECOND_US = 1_000_000;
+const MINUTE_US = 60 * SECOND_US;
+const HOUR_US = 60 * MINUTE_US;
+const DAY_US = 24 * HOUR_US;
+
+/** Length and first opening of each interval in microseconds. Months have no fixed length; weeks open on Monday, UTC. */
+export const INTERVALS = {
+  '1s': { lengthUs: SECOND_US, offsetUs: 0 },
+  '1m': { lengthUs: MINUTE_US, offsetUs: 0 },
+  '3m': { lengthUs: 3 * MINUTE_US, offsetUs: 0 },
+  '5m': { lengthUs: 5 * MINUTE_US, offsetUs: 0 },
+  '15m': { lengthUs: 15 * MINUTE_US, offsetUs: 0 },
+  '30m': { lengthUs: 30 * MINUTE_US, offsetUs: 0 },
+  '1h': { lengthUs: HOUR_US, offsetUs: 0 },
+  '2h': { lengthUs: 2 * HOUR_US, offsetUs: 0 },
+  '4h': { lengthUs: 4 * HOUR_US, offsetUs: 0 },
+  '6h': { lengthUs: 6 * HOUR_US, offsetUs: 0 },
+  '8h': { lengthUs: 8 * HOUR_US, offsetUs: 0 },
+  '12h': { lengthUs: 12 * HOUR_US, offsetUs: 0 },
+  '1d': { lengthUs: DAY_US, offsetUs: 0 },
+  '3d': { lengthUs: 3 * DAY_US, offsetUs: 0 },
+  '1w': { lengthUs: 7 * DAY_US, offsetUs: 4 * DAY_US },
+  '1M': { lengthUs: 0, offsetUs: 0 },
+} as const satisfies Record<string, { readonly lengthUs: number; readonly offsetUs: number }>;
+
+export type Interval = keyof typeof INTERVALS;
+export const INTERVAL_NAMES = Object.keys(INTERVALS) as readonly Interval[];
+
+export function isInterval(name: string): name is Interval {
+  return Object.hasOwn(INTERVALS, name);
+}
+
+export const QUALITIES = ['complete', 'partial-first', 'quiet', 'gap', 'repaired'] as const;
+/**
+ * - `complete`: every trade of the window is in it.
+ * - `partial-first`: the symbol was not watched from the window's opening.
+ * - `quiet`: nothing traded; the prices are the previous close.
+ * - `gap`: trades of the window are known or suspected to be missing.
+ * - `repaired`: it was a gap, and the missing trades have been fetched.
+ */
+export type Quality = (typeof QUALITIES)[number];
+
+/** Prices and amounts count 10^-8; quote sums, being products, count 10^-16. */
+export interface Bar {
+  readonly symbol: number;
+  readonly interval: Interval;
+  readonly quality: Quality;
+  readonly closed: boolean;
+  readonly revision: number;
+  readonly openUs: bigint;
+  /** The last microsecond of the window. */
+  readonly closeUs: bigint;
+  readonly open: bigint;
+  readonly high: bigint;
+  readonly low: bigint;
+  readonly close: bigint;
+  readonly firstId: bigint;
+  readonly lastId: bigint;
+  readonly trades: bigint;
+  readonly volume: bigint;
+  readonly quoteVolume: bigint;
+  readonly takerVolume: bigint;
+  readonly takerQuoteVolume: bigint;
+  /** The sequence that the symbol expects next: all below it are in its bars, holes apart. */
+  readonly nextSequence: bigint;
+}
+
+/** The intervals of a kernel, shortest first, and for each the one that feeds it (its index; 0 for the base). */
+export interface IntervalPlan {
+  readonly names: readonly Interval[];
+  readonly feeders: readonly number[];
+}
+
+function feeds(child: Interval, parent: Interval): boolean {
+  const { lengthUs, offsetUs } = INTERVALS[child];
+  const target = INTERVALS[parent];
+  if (lengthUs === 0 || DAY_US % lengthUs !== 0) return false;
+  return target.lengthUs === 0 || (target.lengthUs % lengthUs === 0 && (target.offsetUs - offsetUs) % lengthUs === 0);
+}
+
+/** Orders the intervals and finds for each the longest shorter one whose windows tile its own. */
+export function compileIntervals(names: readonly string[]): IntervalPlan {
+  const unknown = names.find((name) => !isInterval(name));
+  if (unknown !== undefined || names.length === 0) {
+    const what = unknown === undefined ? 'no interval is configured' : `"${unknown}" is not an interval`;
+    throw new TapeworksError('TW_KLINE_INTERVALS', `${what}; known are ${INTERVAL_NAMES.join(', ')}`);
+  }
+  const sorted = INTERVAL_NAMES.filter((name) => names.includes(name));
+  const feeders = sorted.map((name, index) => {
+    if (index === 0) return 0;
+    const feeder = sorted.findLastIndex((child, at) => at < index && feeds(child, name));
+    if (feeder >= 0) return feeder;
+    throw new TapeworksError(
+      'TW_KLINE_INTERVALS',
+      `${name} bars cannot be made from ${sorted.slice(0, index).join(', ')}`,
+    );
+  });
+  return { names: sorted, feeders };
+}
+
+/** The number of the window that a time falls in. */
+export function windowAt(interval: Interval, timeUs: bigint): number {
+  const { lengthUs, offsetUs } = INTERVALS[interval];
+  if (lengthUs > 0) return Number((timeUs - BigInt(offsetUs)) / BigInt(lengthUs));
+  const date = new Date(Number(timeUs / 1000n));
+  return date.getUTCFullYear() * 12 + date.getUTCMonth();
+}
+
+/** The opening of a window; the opening of `window + 1` is its end. */
+export function windowOpenUs(interval: Interval, window: number): bigint {
+  const { lengthUs, offsetUs } = INTERVALS[interval];
+  if (lengthUs > 0) return BigInt(window) * BigInt(lengthUs) + BigInt(offsetUs);
+  return BigInt(Date.UTC(Math.floor(window / 12), window % 12)) * 1000n;
+}
+
+/** A count of 10^-digits as the shortest exact decimal: (150000000n, 8) is "1.5". */
+export function decimal(value: bigint, digits: number): string {
+  if (value < 0n) return `-${decimal(-value, digits)}`;
+  const text = value.toString().padStart(digits + 1, '0');
+  const fraction = text.slice(-digits).replace(/0+$/, '');
+  return fraction === '' ? text.slice(0, -digits) : `${text.slice(0, -digits)}.${fraction}`;
+}
+
+const DECIMAL = /^(\d{1,30})(?:\.(\d{1,30}))?$/;
+/** The count of 10^-digits that a decimal stands for. Digits beyond, unless zero, are refused rather than rounded. */
+export function fromDecimal(text: string, digits: number): bigint {
+  const match = DECIMAL.exec(text);
+  const fraction = match?.[2] ?? '';
+  if (match === null || /[1-9]/.test(fraction.slice(digits))) {
+    throw new TapeworksError('TW_KLINE_DECIMAL', `"${text}" is not a decimal with at most ${digits} places`);
+  }
+  return BigInt(match[1]! + fraction.slice(0, digits).padEnd(digits, '0'));
+}
