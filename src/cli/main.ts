@@ -3,6 +3,7 @@ import { type Command, EXIT } from './command.ts';
 
 /** The commands in the order in which `tapeworks help` lists them. */
 const COMMANDS: Readonly<Record<string, () => Promise<{ command: Command }>>> = {
+  up: () => import('./up.ts'),
   sim: () => import('./sim.ts'),
   validate: () => import('./validate.ts'),
   plan: () => import('./plan.ts'),

@@ -49,6 +49,7 @@ export class BooksPlane {
   readonly exchanges = new Map<string, ActorSpec<ExchangeCommand>>();
   readonly #options: BooksPlaneOptions;
   #books: BookShare | undefined;
+  #port: number | undefined;
   #publisher: ActorSpec<PublisherCommand> | undefined;
 
   constructor(options: BooksPlaneOptions) {
@@ -58,6 +59,11 @@ export class BooksPlane {
       merger: (node, place) => this.#merger(node, place),
       publisher: (node, place) => this.#publish(node, place),
     };
+  }
+
+  /** The port of the gRPC server. */
+  get port(): number | undefined {
+    return this.#port;
   }
 
   get books(): BookShare | undefined {
@@ -97,7 +103,16 @@ export class BooksPlane {
       id,
       backoff,
       shutdown: node.supervision.shutdownMs,
-      behaviour: publisher({ settings: node.settings, books: this.#books, shapeOf, beside: beside(), onSummary }),
+      behaviour: publisher({
+        settings: node.settings,
+        books: this.#books,
+        shapeOf,
+        beside: beside(),
+        onSummary,
+        onListening: (port) => {
+          this.#port = port;
+        },
+      }),
     });
     this.#publisher = spec;
     return {

@@ -1,40 +1,58 @@
 // The whole program in one object: a checked configuration, the actor system that runs it, and the way down. The command
 // line, the tests and the benchmarks all start it here.
 import { setTimeout as sleep } from 'node:timers/promises';
+import { consoleBehaviour } from '../console/actor.ts';
+import type { ConsoleSources } from '../console/sources.ts';
+import type { HealthView } from '../protocols/console-api.ts';
 import type { ExchangeStatus } from '../protocols/exchange.ts';
-import { NO_TREE } from '../protocols/topology.ts';
+import { type ActorKind, NO_TREE, type TopologyTree } from '../protocols/topology.ts';
 import type { ServerAvailability } from '../servers/index.ts';
 import { GracefulShutdown, type ShutdownReport } from '../supervision/shutdown.ts';
+import { actor } from '../supervision/spec.ts';
 import { ActorSystem } from '../supervision/system.ts';
 import { type ApplyOutcome, TopologyApplier } from '../supervision/topology/apply.ts';
 import { compileTopology, treeOf } from '../supervision/topology/compile.ts';
-import type { Configuration } from '../supervision/topology/load.ts';
+import { TopologyControl } from '../supervision/topology/control.ts';
+import { type ConfigFiles, type Configuration, TOPOLOGY_FILE } from '../supervision/topology/load.ts';
+import { VENUES } from '../venues/index.ts';
 import { Board } from './board.ts';
 import { BooksPlane } from './books-plane.ts';
+import { judgeHealth } from './health.ts';
+import { topologySource } from './topology-source.ts';
 import { type Factories, TreeHost } from './tree-host.ts';
 
 export interface ProgramOptions {
   readonly configuration: Configuration;
+  /** The files that the configuration was read from. */
+  readonly files: ConfigFiles;
+  /** How a configuration file is called in messages. */
+  readonly shown: (name: string) => string;
   readonly endpoints: (venue: string) => { readonly wsUrl: string; readonly restUrl: string };
-  readonly postgres: ServerAvailability | undefined;
-  readonly redis: ServerAvailability | undefined;
+  readonly postgres: ServerAvailability;
+  readonly redis: ServerAvailability;
   readonly onWarning: (warning: string) => void;
 }
 
-const NODES_DEADLINE_MS = 60_000;
+const START_DEADLINE_MS = 60_000;
 
 export class Program {
   readonly system: ActorSystem;
   readonly exchanges = new Board<ExchangeStatus>('exchange-board');
   readonly books: BooksPlane;
   readonly shutdown: GracefulShutdown;
+  readonly #options: ProgramOptions;
   readonly #applier: TopologyApplier;
-  readonly #factories: Factories;
+  readonly #factories: Partial<Factories>;
+  readonly #sources: ConsoleSources;
   #configuration: Configuration;
+  #files: ConfigFiles;
   #isReady = false;
+  #consoleUrl: string | undefined;
 
   constructor(options: ProgramOptions) {
+    this.#options = options;
     this.#configuration = options.configuration;
+    this.#files = options.files;
     this.system = new ActorSystem({ children: [this.exchanges.spec], strategy: 'one_for_one' });
     this.books = new BooksPlane({
       statuses: this.exchanges,
@@ -45,14 +63,102 @@ export class Program {
       onSummary: () => {},
       onWarning: options.onWarning,
     });
-    this.#factories = { ...this.books.factories } as Factories;
-    const host = new TreeHost(this.system, this.#factories, options.onWarning);
+    this.#factories = { ...this.books.factories, ...this.#servingFactories() };
+    const host = new TreeHost(this.system, this.#factories as Factories, options.onWarning);
     this.#applier = new TopologyApplier(
       host,
       { nowMs: () => performance.now(), sleep: (ms, signal) => sleep(ms, undefined, { signal }).catch(() => {}) },
       NO_TREE,
     );
+    const around = { venues: VENUES.map((venue) => venue.facts.id) };
+    const control = new TopologyControl(this.#applier, around, (configuration, files) => {
+      this.#configuration = configuration;
+      this.#files = files;
+    });
+    this.#sources = {
+      actors: this.system,
+      health: () => this.health(),
+      isReady: () => this.#isReady,
+      topology: topologySource(this.#applier, control, () => this.#files, options.shown(TOPOLOGY_FILE)),
+    };
     this.shutdown = new GracefulShutdown(this.system.runtime.clock);
+    this.#addShutdownPhases();
+  }
+
+  get isReady(): boolean {
+    return this.#isReady;
+  }
+
+  /** Where the dashboard is, once it listens. */
+  get consoleUrl(): string | undefined {
+    return this.#consoleUrl;
+  }
+
+  /** Where gRPC is served, once it is. */
+  get grpcAddress(): string | undefined {
+    const { port } = this.books;
+    return port === undefined ? undefined : `${this.#configuration.kernel.grpc.host}:${port}`;
+  }
+
+  get defaultSymbol(): string | undefined {
+    return this.#configuration.topology.book.defaultSymbol ?? this.books.books?.plan.symbols[0];
+  }
+
+  /** Brings the configured tree up. What did not come up is in the outcome. */
+  async start(): Promise<ApplyOutcome> {
+    await this.system.start();
+    const outcome = await this.#applier.apply(this.#treeOf(this.#configuration), {
+      deadlineMs: START_DEADLINE_MS,
+      stableForMs: 0,
+    });
+    this.#isReady = outcome.kind === 'applied';
+    return outcome;
+  }
+
+  stop(): Promise<ShutdownReport> {
+    return this.shutdown.run();
+  }
+
+  health(): HealthView {
+    return judgeHealth({
+      tree: this.system.tree(),
+      exchanges: this.exchanges.all(),
+      absent: this.#absentPlanes(),
+      others: [],
+    });
+  }
+
+  /** The tree that can run here: without a server that a plane stands on, the plane is left out and health says why. */
+  #treeOf(configuration: Configuration): TopologyTree {
+    const tree = compileTopology(configuration);
+    const canRun = (kind: ActorKind) => kind === 'system' || kind === 'supervisor' || kind in this.#factories;
+    return treeOf(tree.nodes.filter((node) => canRun(node.kind)));
+  }
+
+  #absentPlanes(): { plane: string; reason: string }[] {
+    const { postgres, redis } = this.#options;
+    const absent = [];
+    for (const [name, server] of Object.entries({ postgres, redis })) {
+      if (server.state === 'down') absent.push({ plane: name, reason: `${server.code}: ${server.reason}` });
+    }
+    return absent;
+  }
+
+  #servingFactories(): Pick<Factories, 'console'> {
+    return {
+      console: (node, { id, backoff }) => ({
+        spec: actor({
+          id,
+          backoff,
+          behaviour: consoleBehaviour(node.settings, this.#sources, (url) => {
+            this.#consoleUrl = url;
+          }),
+        }),
+      }),
+    };
+  }
+
+  #addShutdownPhases(): void {
     this.shutdown.add({
       name: 'ready off',
       deadlineMs: 1000,
@@ -62,39 +168,9 @@ export class Program {
     });
     this.shutdown.add({
       name: 'stop the tree',
-      deadlineMs: options.configuration.kernel.shutdown.deadline,
+      deadlineMs: this.#configuration.kernel.shutdown.deadline,
       run: () => this.system.stop(),
     });
-  }
-
-  get isReady(): boolean {
-    return this.#isReady;
-  }
-
-  /** Brings the configured tree up. What did not come up is in the outcome. */
-  async start(): Promise<ApplyOutcome> {
-    await this.system.start();
-    const outcome = await this.apply(this.#configuration, 0);
-    this.#isReady = outcome.kind === 'applied';
-    return outcome;
-  }
-
-  /** Takes the running tree to another configuration, or back. */
-  async apply(configuration: Configuration, stableForMs: number): Promise<ApplyOutcome> {
-    const tree = compileTopology(configuration);
-    const served = tree.nodes.filter(
-      (node) => ['system', 'supervisor'].includes(node.kind) || node.kind in this.#factories,
-    );
-    const outcome = await this.#applier.apply(treeOf(served), {
-      deadlineMs: NODES_DEADLINE_MS,
-      stableForMs,
-    });
-    if (outcome.kind === 'applied') this.#configuration = configuration;
-    return outcome;
-  }
-
-  stop(): Promise<ShutdownReport> {
-    return this.shutdown.run();
   }
 
   #shapeOf(symbol: string) {

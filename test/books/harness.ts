@@ -25,8 +25,10 @@ export interface ClientLevel {
   readonly amount_exact: string;
 }
 
+const ABSENT = { state: 'down', code: 'TW_SERVER_START_FAILED', reason: 'not asked for', remedy: '' } as const;
+
 export function configurationOf(topology: string, kernel = '') {
-  const files = new Map([
+  const files = new Map<string, Uint8Array>([
     ['kernel.yaml', Buffer.from(`grpc: { port: 0 }\nhttp: { port: 0 }\n${kernel}`)],
     ['topology.yaml', Buffer.from(topology)],
   ]);
@@ -36,16 +38,17 @@ export function configurationOf(topology: string, kernel = '') {
     (name) => `config/${name}`,
   );
   if (!checked.ok) throw new Error(JSON.stringify(checked.issues));
-  return checked.value;
+  return { configuration: checked.value, files };
 }
 
 /** The program with the order-book plane alone, against a simulator. */
 export async function startBooks(simulator: Simulator, topology: string) {
   const program = new Program({
-    configuration: configurationOf(`${topology}\nklines: { enabled: false }\ningest: { enabled: false }\n`),
+    ...configurationOf(`${topology}\nklines: { enabled: false }\ningest: { enabled: false }\n`),
+    shown: (name) => name,
     endpoints: (venue) => simulator.endpoints(venue),
-    postgres: undefined,
-    redis: undefined,
+    postgres: ABSENT,
+    redis: ABSENT,
     onWarning: () => {},
   });
   const outcome = await program.start();

@@ -27,6 +27,7 @@ export interface PublisherOptions {
   readonly shapeOf: (symbol: string) => SymbolShape;
   readonly beside: readonly ServedBeside[];
   /** Hears of every summary after it was handed to the subscribers. */
+  readonly onListening: (port: number) => void;
   readonly onSummary: (symbol: number, record: number, reader: SummaryReader) => void;
 }
 
@@ -108,6 +109,7 @@ export function publisher(options: PublisherOptions): Behaviour<PublisherCommand
           implementation: methods,
         })),
       ]);
+      options.onListening(grpc.port);
       return { settings, grpc, source: attach(options.books, settings, (error) => context.fail(error)) };
     },
 

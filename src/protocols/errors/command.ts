@@ -5,6 +5,14 @@ export const COMMAND_ERRORS = {
     means: 'The command line names a command or an option that does not exist.',
     remedy: 'Run `tapeworks help` for the list.',
   },
+  TW_START_FAILED: {
+    means: 'Not everything that the configuration asks for came up.',
+    remedy: 'The message names the actor and why; mend that and start again. Nothing was left running.',
+  },
+  TW_CHILD_FAILED: {
+    means: 'A process that belongs to the program, such as the simulated venues, did not start.',
+    remedy: 'The message has its last words; a port in use is the usual cause.',
+  },
   TW_BAD_USAGE: {
     means: 'A command was called with arguments that do not fit it.',
     remedy: 'Run `tapeworks help COMMAND` for its arguments and examples.',

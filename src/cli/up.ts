@@ -1,0 +1,127 @@
+import { rmSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { type RunningCommand, startCommand } from '../program/child-process.ts';
+import { Program } from '../program/program.ts';
+import { TapeworksError } from '../protocols/errors/index.ts';
+import { providePostgres, provideRedis, type ServerAvailability } from '../servers/index.ts';
+import { onTerminationSignal } from '../supervision/shutdown.ts';
+import { venueNamed } from '../venues/index.ts';
+import { readArguments } from './arguments.ts';
+import { type Command, EXIT } from './command.ts';
+import { CONFIG_FOLDER, type ReadConfiguration, readConfiguration, reportIssues } from './configuration.ts';
+import { Progress } from './progress.ts';
+
+const help = `
+usage: tapeworks up [options]
+
+Starts everything that the configuration asks for: Postgres and Redis where none are named, the simulated venues, the
+collector, and the actor system. Ctrl-C stops what it started and keeps the data.
+
+options:
+  --config FOLDER   where kernel.yaml, topology.yaml and modules.d are (${CONFIG_FOLDER})
+  --live            connect to the real venues instead of simulated ones
+  --reset           forget all data first
+  --json            print one JSON object when ready
+
+examples:
+  tapeworks up
+  DATABASE_URL=postgres://me@localhost/md REDIS_URL=redis://localhost:6379 tapeworks up --live
+`;
+
+interface Options {
+  readonly folder: string;
+  readonly live: boolean;
+  readonly reset: boolean;
+  readonly json: boolean;
+}
+
+/** What was started outside the actor system; stopped last, in reverse. */
+type Stop = () => Promise<void>;
+
+export const command: Command = {
+  summary: 'start everything: servers, simulated venues, the whole topology',
+  help,
+  async run(args) {
+    const { values } = readArguments(
+      args,
+      {
+        config: { type: 'string', default: CONFIG_FOLDER },
+        live: { type: 'boolean', default: false },
+        reset: { type: 'boolean', default: false },
+        json: { type: 'boolean', default: false },
+      },
+      0,
+    );
+    const options: Options = { folder: values.config, live: values.live, reset: values.reset, json: values.json };
+    const read = await readConfiguration(options.folder, options.folder);
+    if (!read.ok) return reportIssues(read.issues, options.json);
+    return up(read.value, options);
+  },
+};
+
+async function up(read: ReadConfiguration, options: Options): Promise<number> {
+  const progress = new Progress(options.json);
+  const stops: Stop[] = [];
+  let program: Program | undefined;
+  let end: (code: number) => void = () => {};
+  const ended = new Promise<number>((done) => {
+    end = done;
+  });
+  const forget = onTerminationSignal(
+    () => end(EXIT.ok),
+    (code) => process.exit(code),
+  );
+  try {
+    const data = resolve(read.config.kernel.data);
+    if (options.reset) rmSync(join(data), { recursive: true, force: true });
+    const [postgres, redis, endpoints] = await Promise.all([
+      progress.step('Postgres', () => server(providePostgres, data, stops)),
+      progress.step('Redis', () => server(provideRedis, data, stops)),
+      options.live ? realVenues : progress.step('simulated venues', () => simulate(read, stops)),
+    ]);
+    program = new Program({
+      configuration: read.config,
+      files: read.files,
+      shown: (name) => join(options.folder, name),
+      endpoints,
+      postgres,
+      redis,
+      onWarning: (warning) => progress.warn(warning),
+    });
+    const running = program;
+    const outcome = await progress.step('actors', () => running.start());
+    if (outcome.kind !== 'applied') {
+      throw new TapeworksError('TW_START_FAILED', `the topology did not come up: ${outcome.reason}`);
+    }
+    progress.ready(running, postgres, redis, options.live);
+    void running.system.ended.then((reason) => {
+      if (reason.kind === 'failure') progress.warn(`the system gave up: ${reason.error.message}`);
+      end(EXIT.failed);
+    });
+    return await ended;
+  } finally {
+    progress.stopping();
+    await program?.stop();
+    for (const stop of stops.reverse()) await stop();
+    forget();
+  }
+}
+
+async function server(provide: typeof providePostgres, folder: string, stops: Stop[]): Promise<ServerAvailability> {
+  const answer = await provide({ folder });
+  if (answer.state === 'up') stops.push(() => answer.stop());
+  return answer;
+}
+
+const realVenues = (venue: string) => {
+  const { facts } = venueNamed(venue);
+  return { wsUrl: facts.wsUrl, restUrl: facts.rest.url };
+};
+
+async function simulate({ config }: ReadConfiguration, stops: Stop[]) {
+  const { port, seed } = config.kernel.simulation;
+  const sim: RunningCommand = await startCommand(['sim', '--json', '--port', String(port), '--seed', String(seed)]);
+  stops.push(() => sim.stop());
+  const { venues } = JSON.parse(sim.firstLine) as { venues: Record<string, { wsUrl: string; restUrl: string }> };
+  return (venue: string) => venues[venue] ?? realVenues(venue);
+}

@@ -1,0 +1,56 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { TapeworksError } from '../protocols/errors/index.ts';
+
+const MAIN = fileURLToPath(new URL('../cli/main.js', import.meta.url));
+const KILL_AFTER_MS = 5_000;
+const LAST_WORDS_MAX = 2_000;
+
+/** A `tapeworks` command in a process of its own, which ends with this one. */
+export interface RunningCommand {
+  /** Its first line of output: the sign that it is ready. */
+  readonly firstLine: string;
+  readonly pid: number;
+  /** Resolves when it has ended by itself or by `stop`. */
+  readonly ended: Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** Starts a command and waits for its first line. Rejects with TW_CHILD_FAILED when it ends before, with its last words. */
+export async function startCommand(args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<RunningCommand> {
+  const child = spawn(process.execPath, [MAIN, ...args], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...process.env, ...env },
+  });
+  const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
+  const firstLine = await firstLineOf(child, args);
+  return {
+    firstLine,
+    pid: child.pid!,
+    ended,
+    async stop() {
+      if (child.exitCode !== null || child.signalCode !== null) return;
+      child.kill('SIGTERM');
+      const kill = setTimeout(() => child.kill('SIGKILL'), KILL_AFTER_MS);
+      await ended;
+      clearTimeout(kill);
+    },
+  };
+}
+
+function firstLineOf(child: ChildProcess, args: readonly string[]): Promise<string> {
+  let lastWords = '';
+  child.stderr?.on('data', (text: Buffer) => {
+    lastWords = (lastWords + text.toString()).slice(-LAST_WORDS_MAX);
+  });
+  return new Promise((resolve, reject) => {
+    const fail = (why: string) => {
+      const message = `\`tapeworks ${args[0]}\` did not start: ${lastWords.trim() || why}`;
+      reject(new TapeworksError('TW_CHILD_FAILED', message, { args }));
+    };
+    child.once('error', (error) => fail(error.message));
+    child.once('exit', (code, signal) => fail(`it ended with ${signal ?? `exit code ${code}`}`));
+    createInterface({ input: child.stdout! }).once('line', resolve);
+  });
+}

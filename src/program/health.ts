@@ -1,0 +1,63 @@
+import type { Health, HealthPart, HealthView } from '../protocols/console-api.ts';
+import type { ExchangeStatus } from '../protocols/exchange.ts';
+import { type ActorInfo, flatten } from '../supervision/inspect.ts';
+import { isUsable } from '../venues/feed.ts';
+
+/** What the planes are judged by. */
+export interface HealthEvidence {
+  readonly tree: ActorInfo;
+  readonly exchanges: readonly ExchangeStatus[];
+  /** Planes that cannot run here, and why. */
+  readonly absent: readonly { readonly plane: string; readonly reason: string }[];
+  /** What a plane says of itself, such as the ingest plane of its breaker and its spill. */
+  readonly others: readonly HealthPart[];
+}
+
+const WORST: readonly Health[] = ['OK', 'DEGRADED', 'DOWN'];
+
+/** OK: all is well. DEGRADED: something is out and the rest goes on. DOWN: nothing that was asked for is served. */
+export function judgeHealth(evidence: HealthEvidence): HealthView {
+  const parts = [
+    actorsPart(evidence.tree),
+    ...feedsPart(evidence.exchanges),
+    ...evidence.absent.map(({ plane, reason }): HealthPart => ({ name: plane, status: 'DEGRADED', reason })),
+    ...evidence.others,
+  ];
+  // A part that is down degrades the whole; only the books without any venue, or a tree that is not up, take it down.
+  const isDown = parts.some((part) => (part.name === 'actors' || part.name === 'books') && part.status === 'DOWN');
+  const worst = WORST[Math.max(...parts.map((part) => WORST.indexOf(part.status)))]!;
+  return { status: isDown ? 'DOWN' : worst === 'OK' ? 'OK' : 'DEGRADED', parts };
+}
+
+function actorsPart(tree: ActorInfo): HealthPart {
+  if (tree.state !== 'running') return { name: 'actors', status: 'DOWN', reason: `the system is ${tree.state}` };
+  const unwell = flatten(tree).filter(({ state }) => state !== 'running' && state !== 'suspended');
+  if (unwell.length === 0) return { name: 'actors', status: 'OK', reason: '' };
+  const [first] = unwell;
+  const more = unwell.length > 1 ? ` and ${unwell.length - 1} more` : '';
+  const why = first!.lastFailure === undefined ? '' : `: ${first!.lastFailure.message}`;
+  return { name: 'actors', status: 'DEGRADED', reason: `${first!.path} is ${first!.state}${why}${more}` };
+}
+
+/** The books are as well as the venues that feed them. */
+function feedsPart(exchanges: readonly ExchangeStatus[]): HealthPart[] {
+  const books = exchanges.map((exchange) => ({
+    venue: exchange.venue,
+    streams: exchange.streams.filter((stream) => stream.kind === 'book' || stream.kind === 'book-delta'),
+  }));
+  const fed = books.filter(({ streams }) => streams.length > 0);
+  if (fed.length === 0) return [];
+  const out = fed.filter(({ streams }) => !streams.some((stream) => isUsable(stream.phase)));
+  const partly = fed.filter(
+    ({ streams }) => streams.some((stream) => !isUsable(stream.phase)) && !out.some((one) => one.streams === streams),
+  );
+  if (out.length === fed.length) return [{ name: 'books', status: 'DOWN', reason: 'no venue sends books' }];
+  const reasons = [
+    ...out.map(({ venue, streams }) => `${venue} is out (${streams[0]!.reason})`),
+    ...partly.map(({ venue, streams }) => {
+      const bad = streams.filter((stream) => !isUsable(stream.phase));
+      return `${venue} lacks ${bad.map((stream) => stream.instrument).join(', ')}`;
+    }),
+  ];
+  return [{ name: 'books', status: reasons.length === 0 ? 'OK' : 'DEGRADED', reason: reasons.join('; ') }];
+}
