@@ -151,3 +151,29 @@ export function markDirty(words: Int32Array, bitmap: number, symbols: number, sy
 function mark(words: Int32Array, word: number, bit: number): void {
   if ((Atomics.load(words, word) & bit) === 0) Atomics.or(words, word, bit);
 }
+
+/** Clears every mark of a bitmap and visits its symbol; look at the slot in the visit, not before. */
+export function drainDirty(words: Int32Array, bitmap: number, symbols: number, visit: (symbol: number) => void): void {
+  const first = (bitmap + bitmapWordsOffset(symbols)) / 4;
+  if (symbols <= FLAT_SYMBOLS) {
+    for (let word = 0; word < Math.ceil(symbols / 32); word++) drainWord(words, first, word, visit);
+    return;
+  }
+  for (let upper = 0; upper < Math.ceil(symbols / 1024); upper++) {
+    if (Atomics.load(words, bitmap / 4 + upper) === 0) continue;
+    for (let marks = Atomics.exchange(words, bitmap / 4 + upper, 0); marks !== 0; marks &= marks - 1) {
+      drainWord(words, first, upper * 32 + lowestBit(marks), visit);
+    }
+  }
+}
+
+function drainWord(words: Int32Array, first: number, word: number, visit: (symbol: number) => void): void {
+  if (Atomics.load(words, first + word) === 0) return;
+  for (let bits = Atomics.exchange(words, first + word, 0); bits !== 0; bits &= bits - 1) {
+    visit(word * 32 + lowestBit(bits));
+  }
+}
+
+function lowestBit(bits: number): number {
+  return 31 - Math.clz32(bits & -bits);
+}

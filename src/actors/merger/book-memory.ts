@@ -3,12 +3,12 @@ import { mergeMemory } from '../../kernels/merge.ts';
 import type { BookPlan, BookShare } from '../../protocols/book-share.ts';
 import { invariant } from '../../protocols/errors/index.ts';
 import {
-  bitmapWordsOffset,
   bookDeadlineOffset,
   bookSlotOffset,
   DEADLINE_ALWAYS,
   DEADLINE_OUT,
   deadlineWord,
+  drainDirty,
   type MergeLayout,
   markDirty,
   mergeLayout,
@@ -124,23 +124,14 @@ export class SummaryReader {
 
   /** Takes every summary that is new, up to the number of symbols; answers how many. */
   drain(visit: (symbol: number, record: number) => void): number {
-    const { symbols } = this.#layout.shape;
-    const bitmap = this.#layout.outputDirty;
-    const words = (bitmap + bitmapWordsOffset(symbols)) / 4;
     let taken = 0;
-    for (let upper = 0; upper < Math.ceil(symbols / 1024); upper++) {
-      if (this.memory.load(bitmap / 4 + upper) === 0) continue;
-      for (let marks = this.memory.exchange(bitmap / 4 + upper, 0); marks !== 0; marks &= marks - 1) {
-        const word = upper * 32 + lowestBit(marks);
-        for (let bits = this.memory.exchange(words + word, 0); bits !== 0; bits &= bits - 1) {
-          const symbol = word * 32 + lowestBit(bits);
-          if (!this.#slots[symbol]!.take()) continue;
-          this.#hasSummary[symbol] = true;
-          visit(symbol, this.#slots[symbol]!.offset);
-          taken++;
-        }
-      }
-    }
+    drainDirty(this.memory.words, this.#layout.outputDirty, this.#layout.shape.symbols, (symbol) => {
+      const slot = this.#slots[symbol]!;
+      if (!slot.take()) return;
+      this.#hasSummary[symbol] = true;
+      taken++;
+      visit(symbol, slot.offset);
+    });
     return taken;
   }
 
@@ -148,8 +139,4 @@ export class SummaryReader {
   latest(symbol: number): number | undefined {
     return this.#hasSummary[symbol] ? this.#slots[symbol]!.offset : undefined;
   }
-}
-
-function lowestBit(bits: number): number {
-  return 31 - Math.clz32(bits & -bits);
 }
