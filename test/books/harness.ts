@@ -14,7 +14,15 @@ export interface ClientSummary {
   readonly skipped: string;
   readonly bids: readonly ClientLevel[];
   readonly asks: readonly ClientLevel[];
-  readonly venues: readonly { readonly name: string; readonly live: boolean; readonly age_us: string }[];
+  readonly venues: readonly ClientVenue[];
+}
+
+export interface ClientVenue {
+  readonly name: string;
+  readonly live: boolean;
+  readonly age_us: string;
+  readonly sequence: string;
+  readonly venue_unix_us: string;
 }
 
 export interface ClientLevel {
@@ -42,9 +50,9 @@ export function configurationOf(topology: string, kernel = '') {
 }
 
 /** The program with the order-book plane alone, against a simulator. */
-export async function startBooks(simulator: Simulator, topology: string) {
+export async function startBooks(simulator: Simulator, topology: string, kernel = '') {
   const program = new Program({
-    ...configurationOf(`${topology}\nklines: { enabled: false }\ningest: { enabled: false }\n`),
+    ...configurationOf(`${topology}\nklines: { enabled: false }\ningest: { enabled: false }\n`, kernel),
     shown: (name) => name,
     endpoints: (venue) => simulator.endpoints(venue),
     postgres: ABSENT,
@@ -83,4 +91,47 @@ export function firstSummary(
     call.cancel();
     client.close();
   });
+}
+
+const PATIENCE_MS = 25_000;
+
+/** Waits until the condition holds; it is looked at every few milliseconds. */
+export async function until(condition: () => boolean, what: string | (() => string)): Promise<void> {
+  const deadline = performance.now() + PATIENCE_MS;
+  while (!condition()) {
+    if (performance.now() > deadline) throw new Error(`waited in vain for ${typeof what === 'string' ? what : what()}`);
+    await new Promise((resolve) => setTimeout(resolve, 3));
+  }
+}
+
+/** A subscriber that stays: it keeps the latest summary of each symbol and shows each one to `onSummary`. */
+export class BookWatch {
+  readonly latest = new Map<string, ClientSummary>();
+  received = 0;
+  error: Error | undefined;
+  readonly #client: ReturnType<typeof bookClient>;
+  readonly #call: ReturnType<ReturnType<typeof bookClient>['BookSummary']>;
+
+  constructor(port: number, symbols: readonly string[], onSummary: (summary: ClientSummary) => void = () => {}) {
+    this.#client = bookClient(port);
+    this.#call = this.#client.BookSummary({ symbols });
+    this.#call.on('data', (summary: ClientSummary) => {
+      this.received++;
+      this.latest.set(summary.symbol, summary);
+      onSummary(summary);
+    });
+    this.#call.on('error', (error: Error) => {
+      this.error = error;
+    });
+  }
+
+  /** The venues whose levels are in the latest summary. */
+  venues(symbol: string): string[] {
+    return (this.latest.get(symbol)?.venues ?? []).filter(({ live }) => live).map(({ name }) => name);
+  }
+
+  close(): void {
+    this.#call.cancel();
+    this.#client.close();
+  }
 }

@@ -27,7 +27,7 @@ interface State {
 }
 
 const TICK_MS = 100;
-/** A status goes out with every fifth tick: twice a second. */
+/** A status goes out with every fifth tick, twice a second, and when a feed takes another state. */
 const TICKS_PER_STATUS = 5;
 
 export function exchange(args: ExchangeArgs): Behaviour<ExchangeCommand, State> {
@@ -66,8 +66,8 @@ export function exchange(args: ExchangeArgs): Behaviour<ExchangeCommand, State> 
     receive(state, message, context) {
       switch (message.kind) {
         case 'tick':
-          state.exchange.tick();
-          if (state.ticks % TICKS_PER_STATUS === 0) args.statusTo.tell(state.exchange.status());
+          if (state.exchange.tick() || state.ticks % TICKS_PER_STATUS === 0)
+            args.statusTo.tell(state.exchange.status());
           return { ...state, ticks: state.ticks + 1 };
         case 'reconfigure':
           settings = message.settings;

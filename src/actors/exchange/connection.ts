@@ -13,13 +13,15 @@ export interface ConnectionEvents {
   frame(frame: Buffer, receivedNs: number): void;
   /** A ping or a pong: the venue's side is there. */
   alive(receivedNs: number): void;
-  /** Once, whatever ended it; nothing follows. */
-  closed(reason: string): void;
+  /** Once, whatever ended it; nothing follows. `isOversized`: it was a frame beyond the limit. */
+  closed(reason: string, isOversized: boolean): void;
 }
 
 /** More fragments than any honest frame has; ws closes the connection beyond it. */
 const FRAGMENTS_MAX = 1024;
 const CLOSE_DEADLINE_MS = 1_000;
+/** What ws calls a frame that is longer than `maxPayload`. */
+const OVERSIZED = 'WS_ERR_UNSUPPORTED_MESSAGE_LENGTH';
 
 /** One WebSocket to a venue. */
 export class Connection {
@@ -50,7 +52,7 @@ export class Connection {
       this.#close(`the venue answered HTTP ${response.statusCode}`);
       this.#socket.terminate();
     });
-    this.#socket.on('error', (error) => this.#close(error.message));
+    this.#socket.on('error', (error: NodeJS.ErrnoException) => this.#close(error.message, error.code === OVERSIZED));
     this.#socket.on('close', (code, reason) => this.#close(`closed with ${code} ${reason.toString()}`.trim()));
   }
 
@@ -74,10 +76,10 @@ export class Connection {
     setTimeout(() => this.#socket.terminate(), CLOSE_DEADLINE_MS).unref();
   }
 
-  #close(reason: string): void {
+  #close(reason: string, isOversized = false): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
-    this.#events.closed(reason);
+    this.#events.closed(reason, isOversized);
     this.#socket.terminate();
   }
 }

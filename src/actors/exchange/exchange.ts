@@ -19,6 +19,7 @@ import type { Venue } from '../../venues/venue.ts';
 import type { BookWriter } from '../merger/book-memory.ts';
 import { Counters } from './counters.ts';
 import { FrameReader } from './frame-reader.ts';
+import { lifeOf } from './life.ts';
 import { Link } from './link.ts';
 import type { Stream } from './stream.ts';
 import type { TradeWriter } from './trade-writer.ts';
@@ -78,8 +79,11 @@ export class Exchange {
     this.#connect(nowNs());
   }
 
-  /** Time passes: judge the feeds, send what is due, connect or rotate when it is time. Call it every tenth of a second. */
-  tick(): void {
+  /**
+   * Time passes: judge the feeds, send what is due, connect or rotate when it is time. Call it every tenth of a second.
+   * True when a feed has taken another state.
+   */
+  tick(): boolean {
     const now = nowNs();
     if (this.#current === undefined && now >= this.#connectAtNs) this.#connect(now);
     for (const link of this.#links()) this.#tickLink(link, now);
@@ -89,7 +93,9 @@ export class Exchange {
     if (opened > 0 && rotateAfterMs !== undefined && now - opened > rotateAfterMs * NS_PER_MS) {
       this.rotate('the connection is about to reach its age limit');
     }
-    for (const stream of this.#streams.values()) this.#judge(stream, now);
+    let hasChanged = false;
+    for (const stream of this.#streams.values()) hasChanged = this.#judge(stream, now) || hasChanged;
+    return hasChanged;
   }
 
   /** Opens a successor and changes over to it once nothing can fall between the two. */
@@ -133,19 +139,7 @@ export class Exchange {
         url: this.#options.wsUrl,
         reason: this.#since.reason,
       },
-      streams: [...this.#streams.values()].map((stream) => ({
-        name: stream.name,
-        kind: stream.kind,
-        instrument: stream.mapped.instrument,
-        phase: stream.phase,
-        reason: stream.reason,
-        downReason: stream.downReason,
-        ageMs: stream.lastFrameNs === 0 ? null : (now - stream.lastFrameNs) / NS_PER_MS,
-        frames: stream.frames,
-        duplicates: stream.duplicates,
-        gaps: stream.gaps,
-        lost: stream.lost,
-      })),
+      streams: [...this.#streams.values()].map((stream) => stream.status(now)),
       counters: this.#counters.view(),
       refused: this.#counters.refused,
     };
@@ -184,7 +178,10 @@ export class Exchange {
         opened: () => this.#opened(link),
         frame: (frame, receivedNs) => this.#reader.read(link, frame, receivedNs),
         alive: (receivedNs) => this.#alive(link, receivedNs),
-        closed: (reason) => this.#lost(link, reason),
+        closed: (reason, isOversized) => {
+          if (isOversized) this.#counters.refuse('TW_FRAME_SIZE', 0, Buffer.alloc(0));
+          this.#lost(link, reason);
+        },
       },
     );
     return link;
@@ -226,14 +223,20 @@ export class Exchange {
   }
 
   #alive(link: Link, receivedNs: number): void {
-    link.aliveNs = receivedNs;
+    link.heardNs = receivedNs;
     for (const stream of this.#streams.values()) stream.aliveNs = receivedNs;
   }
 
   #tickLink(link: Link, now: number): void {
     if (link.openedAtNs === 0) return;
+    const verdict = lifeOf(link, this.#streams.values(), now);
+    if (verdict !== 'alive') {
+      link.end();
+      this.#lost(link, verdict);
+      return;
+    }
     this.#subscriptions(link, { kind: 'tick', nowNs: now });
-    if (now - Math.max(link.aliveNs, link.pingedNs, link.openedAtNs) < PING_AFTER_MS * NS_PER_MS) return;
+    if (now - Math.max(link.heardNs, link.pingedNs, link.openedAtNs) < PING_AFTER_MS * NS_PER_MS) return;
     link.pingedNs = now;
     link.ping();
   }
@@ -346,8 +349,12 @@ export class Exchange {
       this.#lost(link, reason);
       return;
     }
-    // Leaving the stream and joining it again brings a new snapshot; the others of the connection are not disturbed.
-    const now = nowNs();
+    this.#resubscribe(link, stream, reason, nowNs());
+  }
+
+  /** Leaving the stream and joining it again brings a new beginning; the others of the connection are not disturbed. */
+  #resubscribe(link: Link, stream: Stream, reason: string, now: number): void {
+    if (link === this.#current) stream.lose(now, reason);
     const others = this.#names().filter((name) => name !== stream.name);
     this.#subscriptions(link, { kind: 'desire', streams: others, nowNs: now });
     this.#subscriptions(link, { kind: 'desire', streams: this.#names(), nowNs: now });
@@ -355,11 +362,16 @@ export class Exchange {
 
   // --- feeds ---
 
-  #judge(stream: Stream, now: number): void {
-    stream.judge(this.#options.venue.facts.ackWithinMs, now);
-    if (stream.kind !== 'book' && stream.kind !== 'book-delta') return;
+  #judge(stream: Stream, now: number): boolean {
+    const hasChanged = stream.judge(this.#options.venue.facts.ackWithinMs, now);
+    const link = this.#current;
+    if (link !== undefined && this.#rotation.phase === 'steady' && stream.isDueForRetry(now)) {
+      this.#resubscribe(link, stream, `joined anew: ${stream.reason}`, now);
+    }
+    if (stream.kind !== 'book' && stream.kind !== 'book-delta') return hasChanged;
     if (!isUsable(stream.phase) || stream.isBroken || stream.lastFrameNs === 0) this.#leaveOut(stream);
     else this.#options.books?.countUntil(stream.symbol, stream.countsUntilMs);
+    return hasChanged;
   }
 
   #leaveOut(stream: Stream): void {

@@ -2,13 +2,13 @@
 import { BOOK_SNAPSHOT, CONTROL, TRADES } from '../../kernels/assembly/lib/contract.ts';
 import type { DecodeKernel } from '../../kernels/decode.ts';
 import { TRADE, TRADE_BYTES } from '../../protocols/trade-layout.ts';
-import { admit, beginHandover, endHandover, type Handover } from '../../venues/rotation.ts';
 import type { Venue } from '../../venues/venue.ts';
 import type { BookWriter } from '../merger/book-memory.ts';
 import type { Counters } from './counters.ts';
 import type { Link } from './link.ts';
 import { refusalCode } from './refusals.ts';
 import type { Stream } from './stream.ts';
+import { TradeHandovers } from './trade-handover.ts';
 import type { TradeWriter } from './trade-writer.ts';
 
 export interface FrameReaderOptions {
@@ -31,17 +31,19 @@ interface Route {
   trades: Stream | undefined;
 }
 
+const RENUMBERED_AFTER_NS = 1e9;
+
 export class FrameReader {
   readonly #options: FrameReaderOptions;
   readonly #kernel: DecodeKernel;
   readonly #tradeView: DataView;
   readonly #routes: Route[] = [];
-  /** Trade streams while two connections overlap. */
-  readonly #handovers = new Map<Stream, Handover>();
+  readonly #handovers: TradeHandovers;
 
   constructor(options: FrameReaderOptions) {
     this.#options = options;
     this.#kernel = options.kernel;
+    this.#handovers = new TradeHandovers((stream, atNs) => options.onCovered(stream, atNs));
     const { buffer, byteOffset, byteLength } = options.kernel.trades;
     this.#tradeView = new DataView(buffer, byteOffset, byteLength);
   }
@@ -67,6 +69,7 @@ export class FrameReader {
 
   read(link: Link, frame: Buffer, receivedNs: number): void {
     this.#options.counters.messages++;
+    link.heardNs = receivedNs;
     const code = this.#options.venue.walker!.decode(this.#kernel, frame, receivedNs);
     switch (code) {
       case BOOK_SNAPSHOT:
@@ -87,10 +90,16 @@ export class FrameReader {
     const stream = this.#routes[this.#kernel.route]?.book;
     if (stream === undefined) return;
     const { sequence } = this.#kernel;
+    link.dataNs = receivedNs;
+    if (sequence < stream.lastSequence && !this.#isRenumbered(stream, receivedNs)) {
+      stream.heardOld(receivedNs);
+      return;
+    }
     stream.heard(receivedNs);
-    // Each snapshot stands alone, so the first one of a successor covers the stream.
+    stream.behindNs = 0;
+    // Each snapshot stands alone, so the first one of a successor that is not older covers the stream.
     if (link.role === 'successor') this.#options.onCovered(stream, receivedNs);
-    if (sequence <= stream.lastSequence) {
+    if (sequence === stream.lastSequence) {
       stream.duplicates++;
       return;
     }
@@ -98,7 +107,16 @@ export class FrameReader {
     this.#options.books?.publish(stream.symbol, this.#kernel.book, stream.countsUntilMs);
   }
 
+  /** One old frame came out of order; nothing but old ones for a while means that the venue counts anew. */
+  #isRenumbered(stream: Stream, receivedNs: number): boolean {
+    if (stream.behindNs === 0) stream.behindNs = receivedNs;
+    if (receivedNs - stream.behindNs < RENUMBERED_AFTER_NS) return false;
+    stream.gaps++;
+    return true;
+  }
+
   #trades(link: Link, receivedNs: number): void {
+    link.dataNs = receivedNs;
     const { trades, count } = this.#kernel;
     const view = this.#tradeView;
     for (let trade = 0; trade < count; trade++) {
@@ -114,16 +132,11 @@ export class FrameReader {
 
   /** Passes a trade on once, whichever connection brings it first; holes are counted, and repaired by who sums the bars. */
   #isNext(link: Link, stream: Stream, sequence: bigint, receivedNs: number): boolean {
-    const handover = this.#handovers.get(stream);
-    if (handover !== undefined) {
-      const from = link.role === 'successor' ? 'successor' : 'old';
-      const [next, verdict] = admit(handover, from, sequence, sequence);
-      this.#handovers.set(stream, next);
-      if (next.covered && !handover.covered) this.#options.onCovered(stream, receivedNs);
-      if (verdict === 'gap') stream.gaps++;
+    const verdict = this.#handovers.admit(link.role, stream, sequence, receivedNs);
+    if (verdict !== undefined) {
       if (verdict === 'duplicate') stream.duplicates++;
       else stream.lastTrade = sequence;
-      return verdict !== 'duplicate';
+      return verdict === 'deliver';
     }
     const last = stream.lastTrade;
     if (sequence <= last) {
@@ -137,22 +150,17 @@ export class FrameReader {
 
   /** A successor is being opened. */
   beginHandover(streams: Iterable<Stream>): void {
-    for (const stream of streams) {
-      if (stream.kind === 'trades' && stream.facts.gapProof === 'dense-trade-id' && stream.lastTrade > 0n) {
-        this.#handovers.set(stream, beginHandover(stream.lastTrade));
-      }
-    }
+    this.#handovers.begin(streams);
   }
 
   /** The successor is the connection now. `uncovered` streams may have a hole. */
   endHandover(uncovered: readonly Stream[]): void {
-    for (const [stream, handover] of this.#handovers) stream.lost += Number(endHandover(handover).lost);
-    this.#handovers.clear();
+    this.#handovers.end();
     for (const stream of uncovered) stream.gaps++;
   }
 
   /** The connection is gone, and with it the books that stood on its frames. */
   forget(link: Link): void {
-    if (link.role === 'successor') this.#handovers.clear();
+    if (link.role === 'successor') this.#handovers.forget();
   }
 }

@@ -11,7 +11,9 @@ import { Connection, type ConnectionEvents, type ConnectionOptions } from './con
 /** A connection with what is subscribed on it. The successor becomes the current one when it takes over. */
 export class Link {
   role: 'current' | 'successor';
-  aliveNs = 0;
+  /** The last sign of life of any kind, and the last market data. */
+  heardNs = 0;
+  dataNs = 0;
   pingedNs = 0;
   /** The number of the connection's last frame, where the venue counts them over all streams. */
   frameSequence: number | undefined;

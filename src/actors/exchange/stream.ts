@@ -1,6 +1,10 @@
+import type { StreamStatus } from '../../protocols/exchange.ts';
 import type { MappedSymbol } from '../../protocols/topology.ts';
 import type { FeedEvidence, FeedPhase, FeedReason, StreamFacts, StreamKind } from '../../protocols/venue.ts';
 import { judgeFeed } from '../../venues/feed.ts';
+
+const RETRY_MIN_MS = 5_000;
+const RETRY_MAX_MS = 300_000;
 
 /**
  * One stream of a venue: what is known of it, in fields that the hot path writes without allocating. The state is not
@@ -25,6 +29,8 @@ export class Stream implements FeedEvidence {
   /** The venue's number of the last frame or trade that was passed on. */
   lastSequence = 0;
   lastTrade = 0n;
+  /** Since when its frames have carried older numbers than one that was passed on; 0 while they do not. */
+  behindNs = 0;
   /** Its book cannot be trusted until it is rebuilt. */
   isBroken = false;
   frames = 0;
@@ -32,6 +38,9 @@ export class Stream implements FeedEvidence {
   gaps = 0;
   /** Updates that no connection delivered. */
   lost = 0;
+  /** Requests made anew because the stream was silent, since it last flowed; and when the next one may be made. */
+  retries = 0;
+  retryNs = 0;
   phase: FeedPhase = 'down';
   reason: FeedReason = 'down';
 
@@ -69,6 +78,13 @@ export class Stream implements FeedEvidence {
     this.aliveNs = nowNs;
   }
 
+  /** A frame that says nothing new: the venue is there, but its book is no fresher for it. */
+  heardOld(nowNs: number): void {
+    this.frames++;
+    this.duplicates++;
+    this.aliveNs = nowNs;
+  }
+
   lose(nowNs: number, reason: string): void {
     this.downNs = nowNs;
     this.downReason = reason;
@@ -81,6 +97,26 @@ export class Stream implements FeedEvidence {
     this.phase = phase;
     this.reason = reason;
     return hasChanged;
+  }
+
+  /**
+   * True when the stream should be left and joined again: the connection lives, yet the stream has never sent anything,
+   * or a timer-driven one has stopped. Waits 5, 10, 20 ... 300 s between tries.
+   */
+  isDueForRetry(nowNs: number): boolean {
+    if (this.phase === 'live') this.retries = 0;
+    const isSilent = this.reason === 'acked-then-silent' || (this.reason === 'timer-missed' && this.phase === 'stale');
+    if (!isSilent || nowNs < this.retryNs) return false;
+    this.retryNs = nowNs + Math.min(RETRY_MIN_MS * 2 ** Math.min(this.retries, 10), RETRY_MAX_MS) * 1e6;
+    this.retries++;
+    return true;
+  }
+
+  status(nowNs: number): StreamStatus {
+    const { name, kind, mapped, phase, reason, downReason, frames, duplicates, gaps, lost } = this;
+    const ageMs = this.lastFrameNs === 0 ? null : (nowNs - this.lastFrameNs) / 1e6;
+    const instrument = mapped.instrument;
+    return { name, kind, instrument, phase, reason, downReason, ageMs, frames, duplicates, gaps, lost };
   }
 
   /** Until when its book counts if nothing more is heard, in milliseconds of the threads' clock. */

@@ -1,0 +1,22 @@
+import type { Link } from './link.ts';
+import type { Stream } from './stream.ts';
+
+const NS_PER_MS = 1e6;
+/** A connection with timer-driven streams that brings no data at all for three times their patience is replaced. */
+const TIMERS_MISSED = 3;
+
+/** Whether an open connection still serves; otherwise why it should be replaced. */
+export function lifeOf(link: Link, streams: Iterable<Stream>, nowNs: number): 'alive' | (string & {}) {
+  const heardNs = Math.max(link.heardNs, link.openedAtNs);
+  const dataNs = Math.max(link.dataNs, link.openedAtNs);
+  let evidenceMs = Number.POSITIVE_INFINITY;
+  let dataMs = Number.POSITIVE_INFINITY;
+  for (const { facts } of streams) {
+    const { cadence } = facts;
+    if (cadence.kind === 'change') evidenceMs = Math.min(evidenceMs, cadence.evidenceWithinMs);
+    else dataMs = Math.min(dataMs, TIMERS_MISSED * cadence.staleAfterMs);
+  }
+  if (nowNs - heardNs > evidenceMs * NS_PER_MS) return `no sign of life for ${evidenceMs} ms`;
+  if (nowNs - dataNs > dataMs * NS_PER_MS) return `timer-driven streams brought nothing for ${dataMs} ms`;
+  return 'alive';
+}
