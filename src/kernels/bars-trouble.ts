@@ -1,27 +1,5 @@
-import type { Interval, IntervalPlan } from '../protocols/kline.ts';
-
-/** Trades first..last are missing; they happened between the two times. */
-export interface Hole {
-  readonly first: bigint;
-  readonly last: bigint;
-  readonly fromUs: bigint;
-  readonly toUs: bigint;
-}
-
-/** What is not right with a symbol's bars, and what would put it right. */
-export interface Trouble {
-  readonly symbol: number;
-  readonly holes: readonly Hole[];
-  /** Set while trades from this time on may be missing: ask the venue for `expected` and what follows. */
-  readonly suspectFromUs: bigint | undefined;
-  /** Set while the hole table is full: everything from `expected` to here must come again, in order. */
-  readonly tailLast: bigint | undefined;
-  readonly expected: bigint;
-  /** Bars of these intervals in this span are out of the kernel's reach and must be rebuilt where they are stored. */
-  readonly deep:
-    | { readonly intervals: readonly Interval[]; readonly fromUs: bigint; readonly toUs: bigint }
-    | undefined;
-}
+import type { IntervalPlan } from '../protocols/kline.ts';
+import type { Trouble } from '../protocols/partition.ts';
 
 // The same offsets as in assembly/lib/bars-layout.ts; the kernel's tests read through both.
 const HEAD = {

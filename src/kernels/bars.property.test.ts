@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { invariant } from '../protocols/errors/index.ts';
 import { type Bar, INTERVAL_NAMES, INTERVALS, type Interval } from '../protocols/kline.ts';
+import type { Trouble } from '../protocols/partition.ts';
 import { type Trade, tradeRecords } from '../protocols/trade-record.ts';
 import { BARS_DEFAULTS, BarsKernel, barsOf, READER } from './bars.ts';
-import type { Trouble } from './bars-trouble.ts';
 import { type OracleBar, oracleBars } from './oracle/bars.ts';
 import { Random, testSeed } from './oracle/random.ts';
 import { randomDelivery, randomTape, START_US } from './oracle/random-trades.ts';

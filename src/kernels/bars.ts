@@ -1,8 +1,9 @@
 import { TapeworksError } from '../protocols/errors/index.ts';
 import { type Bar, compileIntervals, INTERVALS, type IntervalPlan, windowAt } from '../protocols/kline.ts';
 import { BAR_RECORD_BYTES, readBar, writeBar } from '../protocols/kline-layout.ts';
+import type { Trouble } from '../protocols/partition.ts';
 import { TRADE_BYTES } from '../protocols/trade-layout.ts';
-import { readTrouble, type Trouble } from './bars-trouble.ts';
+import { readTrouble } from './bars-trouble.ts';
 import { KERNEL_ENV, kernelModule } from './load.ts';
 
 interface Exports {

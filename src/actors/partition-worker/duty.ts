@@ -1,0 +1,79 @@
+import type { BarsLimits } from '../../kernels/bars.ts';
+import {
+  decodeNumbered,
+  encodeNumbered,
+  type PartitionCommand,
+  type PartitionReply,
+} from '../../protocols/partition.ts';
+import { TRADE_BYTES } from '../../protocols/trade-layout.ts';
+import type { DutyCycle, MakeDutyCycle } from '../../supervision/threads/duty-cycle.ts';
+import { FrameConsumer, FrameProducer } from '../../supervision/threads/frame-ring.ts';
+import { SharedMemory } from '../../supervision/threads/memory.ts';
+import { RingConsumer } from '../../supervision/threads/ring.ts';
+import { PartitionWorker } from './worker.ts';
+
+export interface RingPlace {
+  readonly buffer: SharedArrayBuffer;
+  readonly at: number;
+  readonly life: number;
+}
+
+export interface PartitionArgs {
+  readonly limits: BarsLimits;
+  /** One ring of trades from each exchange thread. */
+  readonly trades: readonly RingPlace[];
+  readonly commands: RingPlace;
+  readonly replies: RingPlace;
+  readonly snapshots: readonly [SharedArrayBuffer, SharedArrayBuffer];
+}
+
+/** Trades taken from one ring before the next is looked at. */
+const RUN_TRADES = 1024;
+const COMMANDS_PER_CYCLE = 8;
+const TICK_EVERY_US = 10_000n;
+
+function wallUs(): bigint {
+  return BigInt(Math.round((performance.timeOrigin + performance.now()) * 1000));
+}
+
+/** The duty cycle of a partition worker: trades from every ring, then commands, then the clock. */
+export const makePartitionWorker: MakeDutyCycle = (context): DutyCycle => {
+  const args = context.args as PartitionArgs;
+  const [first, second] = args.snapshots.map((buffer) => new Uint8Array(buffer));
+  const worker = new PartitionWorker(args.limits, [first!, second!]);
+  const rings = args.trades.map(({ buffer, at, life }) => {
+    const memory = new SharedMemory(buffer);
+    return { memory, ring: new RingConsumer(memory, at, life) };
+  });
+  const inbox = new SharedMemory(args.commands.buffer);
+  const commands = new FrameConsumer(inbox, args.commands.at, args.commands.life);
+  const outbox = new SharedMemory(args.replies.buffer);
+  const replies = new FrameProducer(outbox, args.replies.at, args.replies.life);
+  let tickedUs = 0n;
+
+  function answer(offset: number, length: number): void {
+    const { id, message } = decodeNumbered<PartitionCommand>(inbox.bytes.slice(offset, offset + length));
+    // The asker bounds its questions in flight by the size of this ring, so a reply always has room.
+    replies.offer(encodeNumbered<PartitionReply>({ id, message: worker.handle(message) }));
+  }
+
+  return {
+    doWork() {
+      let work = 0;
+      for (const { memory, ring } of rings) {
+        const run = ring.takeRun(RUN_TRADES);
+        if (run === 0) continue;
+        worker.apply(memory.bytes.subarray(ring.runOffset, ring.runOffset + run * TRADE_BYTES));
+        ring.finishRun(run);
+        work += run;
+      }
+      work += commands.drain(answer, COMMANDS_PER_CYCLE);
+      const nowUs = wallUs();
+      if (nowUs - tickedUs >= TICK_EVERY_US || nowUs < tickedUs) {
+        tickedUs = nowUs;
+        worker.tick(nowUs);
+      }
+      return work;
+    },
+  };
+};
