@@ -23,7 +23,7 @@ import { KERNEL_ENV, kernelModule } from './load.ts';
 
 interface DecodeExports {
   readonly memory: WebAssembly.Memory;
-  initialize(depth: number, frame: number, changes: number, deltas: number, trades: number, routes: number): void;
+  initialize(...sizes: number[]): void;
   frameAddress(): number;
   headAddress(): number;
   bookAddress(): number;
@@ -33,6 +33,13 @@ interface DecodeExports {
   addRoute(length: number, route: number, decimals: number): number;
   decodeBinance(length: number, route: number, decimals: number, receivedNs: number): number;
   decodeBitstamp(length: number, receivedNs: number): number;
+  decodeKraken(length: number, receivedNs: number): number;
+  decodeCoinbase(length: number, receivedNs: number): number;
+  decodeSnapshot(length: number, route: number, decimals: number): number;
+  openBook(route: number, capacity: number, cut: number, decimals: number): number;
+  applyDelta(index: number): number;
+  endOfKnown(route: number): void;
+  topOfBook(route: number, receivedNs: number): number;
 }
 
 export interface DecodeOptions {
@@ -46,7 +53,15 @@ export interface DecodeOptions {
   readonly trades?: number;
   /** Stream, channel and symbol names that can be registered. */
   readonly routes?: number;
+  /** Incremental books: how many, and how many levels a side each may hold. Their memory is taken at once. */
+  readonly books?: { readonly count: number; readonly levels: number };
 }
+
+const PAGE_BYTES = 65_536;
+/** The head of an incremental book, and what the allocator adds. */
+const LEVEL_BOOK_BYTES = 64 + 16;
+/** Routes below this number can have an incremental book. */
+const BOOK_ROUTES = 65_536;
 
 /** A frame of a stream that was not registered gets this route. */
 export const NO_ROUTE = 0xffffffff;
@@ -59,6 +74,9 @@ export class DecodeKernel {
   readonly depth: number;
   private readonly kernel: DecodeExports;
   private readonly frameBytes: number;
+  private readonly bookLevels: number;
+  private readonly openedBooks = new Set<number>();
+  private booksLeft: number;
   private frame: Uint8Array;
   private head: Uint32Array;
   private headFloats: Float64Array;
@@ -78,8 +96,15 @@ export class DecodeKernel {
     const sizes = { changes: options.changes ?? 20_000, deltas: options.deltas ?? 64, trades: options.trades ?? 1024 };
     const instance = new WebAssembly.Instance(kernelModule('decode'), { env: KERNEL_ENV });
     this.kernel = instance.exports as unknown as DecodeExports;
+    const books = options.books ?? { count: 0, levels: 0 };
+    this.bookLevels = books.levels;
     const routes = 2 ** Math.ceil(Math.log2(2 * (options.routes ?? 1024)));
-    this.kernel.initialize(depth, this.frameBytes, sizes.changes, sizes.deltas, sizes.trades, routes);
+    const { changes, deltas, trades } = sizes;
+    this.kernel.initialize(depth, this.frameBytes, changes, deltas, trades, routes, BOOK_ROUTES);
+    // Room for all books now, so that the views below stay valid.
+    const bookPages = Math.ceil((books.count * (LEVEL_BOOK_BYTES + 2 * books.levels * CHANGE_BYTES)) / PAGE_BYTES);
+    this.kernel.memory.grow(bookPages + 1);
+    this.booksLeft = books.count;
 
     const { buffer } = this.kernel.memory;
     this.frame = new Uint8Array(buffer, this.kernel.frameAddress(), this.frameBytes);
@@ -109,6 +134,54 @@ export class DecodeKernel {
     const { length } = frame;
     if (length <= this.frameBytes) this.frame.set(frame);
     return this.kernel.decodeBitstamp(length, receivedNs);
+  }
+
+  kraken(frame: Uint8Array, receivedNs: number): number {
+    const { length } = frame;
+    if (length <= this.frameBytes) this.frame.set(frame);
+    return this.kernel.decodeKraken(length, receivedNs);
+  }
+
+  coinbase(frame: Uint8Array, receivedNs: number): number {
+    const { length } = frame;
+    if (length <= this.frameBytes) this.frame.set(frame);
+    return this.kernel.decodeCoinbase(length, receivedNs);
+  }
+
+  /** A whole book from REST (`lastUpdateId` or `microtimestamp`, `bids`, `asks`), as a delta that begins a book anew. */
+  snapshot(frame: Uint8Array, route: number, decimals: number = DECIMALS_DEFAULT): number {
+    const { length } = frame;
+    if (length <= this.frameBytes) this.frame.set(frame);
+    return this.kernel.decodeSnapshot(length, route, decimals);
+  }
+
+  /**
+   * Makes, or empties, the incremental book of a route. `cut` is the depth to which the venue wants it cut after each
+   * update (it sends again what comes back into view); 0 where the venue sends all levels.
+   */
+  openBook(route: number, decimals: number = DECIMALS_DEFAULT, cut = 0): void {
+    if (!this.openedBooks.has(route)) {
+      invariant(this.booksLeft > 0, 'a kernel holds as many books as it was made for', { route });
+      this.booksLeft--;
+      this.openedBooks.add(route);
+    }
+    const made = this.kernel.openBook(route, this.bookLevels, cut, decimals) !== 0;
+    invariant(made, 'routes with a book are below 65536', { route });
+  }
+
+  /** Applies delta number `index` of the last frame to its route's book: APPLIED, or a code below zero. */
+  applyDelta(index: number): number {
+    return this.kernel.applyDelta(index);
+  }
+
+  /** Says that there may be levels beyond the worst ones of the snapshot that was just applied. */
+  endOfKnown(route: number): void {
+    this.kernel.endOfKnown(route);
+  }
+
+  /** Copies the top of a route's incremental book into `book`: APPLIED, or a code below zero. */
+  topOfBook(route: number, receivedNs: number): number {
+    return this.kernel.topOfBook(route, receivedNs);
   }
 
   get route(): number {

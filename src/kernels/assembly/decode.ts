@@ -4,16 +4,21 @@
 import { decodeBinanceFrame } from './lib/binance';
 import { decodeBitstampFrame } from './lib/bitstamp';
 import { REFUSED_SIZE } from './lib/contract';
+import { decodeCoinbaseFrame } from './lib/coinbase';
+import { decodeKrakenFrame } from './lib/kraken';
+import { allocateBooks, applyDeltaRow, closeHorizon, copyTop, openLevelBook } from './lib/level-book';
 import { beginOutcome } from './lib/outcome';
 import { allocateRoutes, putRoute } from './lib/routes';
 import { beginChanges } from './lib/sides';
+import { decodeSnapshotFrame } from './lib/snapshot';
 import { allocateState, book, changes, deltas, frame, head, openFrame, trades } from './lib/state';
 
 export function initialize(
-  depth: u32, frameBytes: u32, changeCount: u32, deltaCount: u32, tradeCount: u32, routeCapacity: u32,
+  depth: u32, frameBytes: u32, changeCount: u32, deltaCount: u32, tradeCount: u32, routeCapacity: u32, bookCapacity: u32,
 ): void {
   allocateState(depth, frameBytes, changeCount, deltaCount, tradeCount);
   allocateRoutes(routeCapacity);
+  allocateBooks(bookCapacity);
 }
 
 export function frameAddress(): usize {
@@ -54,4 +59,32 @@ export function decodeBinance(length: u32, route: u32, decimals: u32, receivedNs
 
 export function decodeBitstamp(length: u32, receivedNs: f64): i32 {
   return begin(length) ? decodeBitstampFrame(receivedNs) : REFUSED_SIZE;
+}
+
+export function decodeKraken(length: u32, receivedNs: f64): i32 {
+  return begin(length) ? decodeKrakenFrame(receivedNs) : REFUSED_SIZE;
+}
+
+export function decodeCoinbase(length: u32, receivedNs: f64): i32 {
+  return begin(length) ? decodeCoinbaseFrame(receivedNs) : REFUSED_SIZE;
+}
+
+export function decodeSnapshot(length: u32, route: u32, decimals: u32): i32 {
+  return begin(length) ? decodeSnapshotFrame(route, decimals) : REFUSED_SIZE;
+}
+
+export function openBook(route: u32, capacity: u32, cut: u32, decimals: u32): bool {
+  return openLevelBook(route, capacity, cut, decimals);
+}
+
+export function applyDelta(index: u32): i32 {
+  return applyDeltaRow(index);
+}
+
+export function endOfKnown(route: u32): void {
+  closeHorizon(route);
+}
+
+export function topOfBook(route: u32, receivedNs: f64): i32 {
+  return copyTop(route, receivedNs);
 }

@@ -98,7 +98,7 @@ function usualAmount(random: Random): string {
 
 const COUNTS = [0, 1, 2, 3, 5, 9, 10, 11, 12, 20, 20];
 export const levelCount = (random: Random) =>
-  random.below(100) === 0 ? random.pick([100, 100, 100, 1000, 5000]) : random.pick(COUNTS);
+  random.below(300) === 0 ? random.pick([100, 100, 100, 1000, 5000]) : random.pick(COUNTS);
 
 export function pairs(random: Random, spelling: Spelling, side: readonly LevelText[]): string {
   const space = () => gap(random, spelling);

@@ -57,4 +57,5 @@ export const SIDE_ASK = 1;
 // What applying a delta, or copying the top of an incremental book, answers.
 export const APPLIED = 0;
 export const APPLY_CHECKSUM_DIFFERS = -20;
-export const APPLY_THIN = -21; // levels that were cut off are missing near the top: only a new snapshot helps
+export const APPLY_THIN = -21; // levels that were let go are missing near the top: only a new snapshot helps
+export const APPLY_NO_BOOK = -22; // no book was opened for that route

@@ -1,0 +1,24 @@
+import { execFileSync } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+
+interface Report {
+  readonly frames: number;
+  readonly summaries: number;
+  readonly majorCollections: number;
+  readonly heapGrowthBytes: number;
+}
+
+describe('the hot path', () => {
+  it('takes 1,000,000 frames from decode to summary without heap growth or a major collection', {
+    timeout: 120_000,
+  }, () => {
+    const child = fileURLToPath(new URL('./hot-path-frames.js', import.meta.url));
+    const report = JSON.parse(execFileSync(process.execPath, ['--expose-gc', child], { encoding: 'utf8' })) as Report;
+    expect(report.frames).toBe(1_000_000);
+    expect(report.summaries).toBe(500_000);
+    expect(report.majorCollections).toBe(0);
+    // One byte for four frames: what timers and the observer itself keep, far below one object a frame.
+    expect(report.heapGrowthBytes).toBeLessThan(256 * 1024);
+  });
+});
