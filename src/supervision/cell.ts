@@ -110,6 +110,11 @@ export class Cell<M, S> implements Child, Askable<M>, Watchable {
     this.#place.wake();
   }
 
+  /** Asks for a turn when there is something to do in it. */
+  #wakeIfAny(): void {
+    if (this.#internal.length > 0 || this.#mailbox.depth > 0 || this.#stash.hasBack) this.#wake();
+  }
+
   #push(internal: Internal<M>): void {
     this.#internal.push(internal);
     this.#wake();
@@ -143,7 +148,7 @@ export class Cell<M, S> implements Child, Askable<M>, Watchable {
       if (handled === 1) this.#stats.processingMs.record(this.#runtime.clock.now() - startMs);
       const isSpent =
         handled >= this.#options.budget.messages || (handled % CLOCK_EVERY === 0 && this.#runtime.clock.now() >= endMs);
-      if (isSpent) return this.#wake();
+      if (isSpent) return this.#wakeIfAny();
     }
   }
 
@@ -227,7 +232,7 @@ export class Cell<M, S> implements Child, Askable<M>, Watchable {
       if (life.isOver) return;
       this.#stats.processingMs.record(this.#runtime.clock.now() - startMs);
       if (life.isStopRequested) void this.#stopItself(life);
-      else this.#wake();
+      else this.#wakeIfAny();
     });
     return Promise.race([life.inFlight, life.closed]);
   }
@@ -271,7 +276,7 @@ export class Cell<M, S> implements Child, Askable<M>, Watchable {
     this.#state = 'running';
     this.#runtime.events.emit({ kind: 'started', path: this.path, incarnation: life.incarnation });
     this.#stash.release();
-    this.#wake();
+    this.#wakeIfAny();
     if (life.isStopRequested) void this.#stopItself(life);
   }
 
@@ -366,7 +371,7 @@ export class Cell<M, S> implements Child, Askable<M>, Watchable {
     if (this.#state !== 'suspended') return;
     this.#isSuspended = false;
     this.#state = 'running';
-    this.#wake();
+    this.#wakeIfAny();
   }
 
   summary(): unknown {
