@@ -1,10 +1,12 @@
 // The far ends that bench/mailbox.ts measures against, each in a thread of its own.
+import type { MessagePort } from 'node:worker_threads';
 import { Doorbell } from '../src/supervision/threads/doorbell.ts';
 import type { DutyContext, DutyCycle } from '../src/supervision/threads/duty-cycle.ts';
 import type { HostContext, Hosted } from '../src/supervision/threads/loop-thread.ts';
 import { SharedMemory } from '../src/supervision/threads/memory.ts';
 import { RingConsumer, RingProducer } from '../src/supervision/threads/ring.ts';
 import { SlotReader, SlotWriter } from '../src/supervision/threads/slot.ts';
+import { nowNs } from '../src/supervision/threads/thread-clock.ts';
 
 /** Two mailboxes in one buffer, there and back; the life of every end is 1. */
 export interface BenchArgs {
@@ -72,7 +74,43 @@ export function slotEcho({ args }: DutyContext): DutyCycle {
   return { doWork };
 }
 
-/** The same over a MessagePort: sends back what `echo` says, else counts and sends the count when `last` says so. */
+export interface TickerArgs extends BenchArgs {
+  /** Where to tick: on this port, or in the ring and at the main thread's doorbell when there is none. */
+  readonly port: MessagePort | undefined;
+}
+
+/** Long enough for an event loop that has nothing to do to fall asleep. */
+const TICK_NS = 300_000;
+
+/** Sends the time of sending, then waits until `doneWord` says that it was received, and some time more. */
+export function ticker({ args }: DutyContext): DutyCycle {
+  const { buffer, thereAt, mainDoorbellAt, doneWord, port } = args as TickerArgs;
+  const memory = new SharedMemory(buffer);
+  const times = new Float64Array(buffer);
+  const ring = new RingProducer(memory, thereAt, 1);
+  const doorbell = new Doorbell(memory, mainDoorbellAt);
+  let sent = 0;
+  let notBefore = 0;
+  const doWork = () => {
+    if (memory.load(doneWord) !== sent) {
+      notBefore = nowNs() + TICK_NS;
+      return 0;
+    }
+    if (nowNs() < notBefore) return 0;
+    sent++;
+    if (port !== undefined) port.postMessage(nowNs());
+    else {
+      const offset = ring.claim();
+      times[offset / 8] = nowNs();
+      ring.publish();
+      doorbell.ring();
+    }
+    return 1;
+  };
+  return { doWork };
+}
+
+/** The same over a MessagePort: sends a record back, or counts it and sends the count, as `reply` says. */
 export function portPeer({ port }: HostContext): Hosted {
   let count = 0;
   port.on('message', (message: { record: Int32Array; reply: 'echo' | 'count' | 'no' }) => {

@@ -1,10 +1,11 @@
 import { once } from 'node:events';
-import type { MessagePort } from 'node:worker_threads';
+import { MessageChannel, type MessagePort } from 'node:worker_threads';
 import { dispatch, spawn, start, stop } from 'nact';
 import { actor } from '../src/supervision/spec.ts';
 import { ActorSystem } from '../src/supervision/system.ts';
 import { DOORBELL_BYTES, Doorbell } from '../src/supervision/threads/doorbell.ts';
 import type { IdleSpec } from '../src/supervision/threads/idle-strategy.ts';
+import { LoopConsumer } from '../src/supervision/threads/loop-consumer.ts';
 import { LoopThread } from '../src/supervision/threads/loop-thread.ts';
 import { SharedMemory } from '../src/supervision/threads/memory.ts';
 import { PinnedThread } from '../src/supervision/threads/pinned-thread.ts';
@@ -13,6 +14,7 @@ import { admitToRing, formatRing } from '../src/supervision/threads/ring-ends.ts
 import { recordRing, ringBytes } from '../src/supervision/threads/ring-layout.ts';
 import { admitToSlot, formatSlot, SlotReader, SlotWriter } from '../src/supervision/threads/slot.ts';
 import { slotBytes } from '../src/supervision/threads/slot-layout.ts';
+import { nowNs } from '../src/supervision/threads/thread-clock.ts';
 import { type Bench, type BenchOptions, consume, median, nanosecondsPer, ROUNDS } from './harness.ts';
 import { type BenchArgs, BOOK_BYTES, RECORD_WORDS } from './mailbox-worker.ts';
 
@@ -188,6 +190,36 @@ function portTrips(port: MessagePort, record: Int32Array | Uint8Array, trips: nu
   });
 }
 
+/** Nanoseconds from a publication on another thread to its handler on this event loop; the median of many. */
+async function loopWake(by: { readonly pollMs: number } | 'port'): Promise<number> {
+  const { memory, args } = farEnd('ticker', SPIN, ringBytes(shape), formatBenchRing);
+  const { port1, port2 } = new MessageChannel();
+  const port = by === 'port' ? port2 : undefined;
+  const prepare = () => ({ args: { ...args, port }, transfer: port === undefined ? [] : [port] });
+  const thread = new PinnedThread({ name: 'ticker', module, exportName: 'ticker', idle: SPIN, prepare });
+  const times = new Float64Array(memory.buffer);
+  const samples: number[] = [];
+  let received = 0;
+  const wanted = 800;
+  await new Promise<void>((resolve, reject) => {
+    const note = (sentNs: number) => {
+      samples.push(nowNs() - sentNs);
+      memory.store(args.doneWord, ++received);
+      if (received === wanted) resolve();
+    };
+    port1.on('message', note);
+    const ring = new RingConsumer(memory, args.thereAt, 1);
+    const drain = () => ring.drain((offset) => note(times[offset / 8]!), 16);
+    const options = { pollMs: by === 'port' ? 0 : by.pollMs, parkMs: 1000, onError: reject };
+    const consumer = new LoopConsumer(memory, args.mainDoorbellAt, drain, options);
+    thread.onExit(() => consumer.close());
+    thread.start().catch(reject);
+  });
+  await thread.kill();
+  port1.close();
+  return median(samples.slice(wanted / 4));
+}
+
 const MESSAGES = 200_000;
 
 /** Messages a second from tell to handled, on one thread, by one actor under a supervisor. */
@@ -281,6 +313,9 @@ export const bench: Bench = {
     options.report('ring_round_trip_spin', await ringRoundTrip(SPIN, 5_000), 'ns', trip);
     options.report('ring_round_trip_parked', await ringRoundTrip(PARK, 500), 'ns', trip);
     options.report('slot_transfer', await slotTransfer(), 'ns', { value: port.bookTrip / 2, name: 'postMessage' });
+    const oneWay = { value: await loopWake('port'), name: 'MessagePort' };
+    options.report('event_loop_wake_asleep', await loopWake({ pollMs: 0 }), 'ns', oneWay);
+    options.report('event_loop_wake_polled', await loopWake({ pollMs: 1000 }), 'ns', oneWay);
     const nact = { value: await nactThroughput(), name: 'raw nact dispatch' };
     options.report('cell_throughput', await cellThroughput(), 'messages/s', nact);
     memoryInterface(options);

@@ -5,6 +5,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 
 const threads = new URL('../../src/supervision/threads/', import.meta.url);
 const protocols = new URL('../../src/protocols/', import.meta.url);
+const telemetry = new URL('../../src/supervision/telemetry/', import.meta.url);
 
 /** The production modules that a scenario runs, so that it can also be run on a damaged copy of them. */
 export interface Mailboxes {
@@ -52,6 +53,7 @@ export async function damagedMailboxes({ file, from, to }: Mutation): Promise<Ma
       cpSync(fileURLToPath(new URL(name, threads)), join(folder, name));
       const source = readFileSync(join(folder, name), 'utf8')
         .replaceAll('../../protocols/', protocols.href)
+        .replaceAll('../telemetry/', telemetry.href)
         .replace(/^\/\/# sourceMappingURL.*$/m, '');
       writeFileSync(join(folder, name), name === file ? damage(source, from, to) : source);
     }

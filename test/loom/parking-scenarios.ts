@@ -84,7 +84,7 @@ export function stopsWhileParking(boxes: Mailboxes): Scenario {
   const working: Program = (memory, self) => {
     const doorbell = new boxes.doorbell.Doorbell(memory, DOORBELL_AT);
     const duty = { doWork: () => 0, onStop: () => self.note(1) };
-    boxes.duty.runDutyCycle(duty, new boxes.idle.Park(doorbell, 1000), memory, BLOCK_AT / 4);
+    boxes.duty.runDutyCycle(duty, new boxes.idle.Park(doorbell, 1000), memory, BLOCK_AT);
   };
   return {
     setup: () => {},

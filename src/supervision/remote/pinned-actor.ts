@@ -1,4 +1,6 @@
+import type { ActorInfo } from '../inspect.ts';
 import type { ChildSpec } from '../spec.ts';
+import { percentileNs } from '../telemetry/histogram.ts';
 import { PinnedThread, type PinnedThreadOptions } from '../threads/pinned-thread.ts';
 import { ThreadChild } from './thread-child.ts';
 
@@ -15,6 +17,15 @@ export interface PinnedActorSpec extends ChildSpec {
 
 const SHUTDOWN_MS = 2_000;
 
+class PinnedChild extends ThreadChild<PinnedThread> {
+  protected override work(): Pick<ActorInfo, 'messages' | 'processingMs'> {
+    const { handled, processing } = this.thread.work();
+    const ms = (share: number) => (percentileNs(processing, share) ?? 0) / 1e6;
+    const processingMs = { count: processing.count, p50: ms(0.5), p99: ms(0.99), max: ms(1) };
+    return { messages: handled, processingMs: processing.count === 0 ? undefined : processingMs };
+  }
+}
+
 /** One actor's duty cycle on a thread of its own, reached through shared memory alone. */
 export function pinnedActor(options: PinnedActorOptions): PinnedActorSpec {
   const thread = new PinnedThread({ ...options, name: options.id });
@@ -24,6 +35,6 @@ export function pinnedActor(options: PinnedActorOptions): PinnedActorSpec {
     ...(options.backoff !== undefined && { backoff: options.backoff }),
     thread,
     place: (runtime, _parent, path) =>
-      new ThreadChild(runtime, path, thread, 'pinned', options.shutdownMs ?? SHUTDOWN_MS),
+      new PinnedChild(runtime, path, thread, 'pinned', options.shutdownMs ?? SHUTDOWN_MS),
   };
 }

@@ -86,10 +86,9 @@ export class ThreadChild<T extends WorkerThread = WorkerThread> implements Child
       restarts: Math.max(0, thread.life - 1),
       lastFailure: this.#lastFailure,
       mailbox: undefined,
-      messages: 0,
       unhandled: 0,
       waitMs: undefined,
-      processingMs: undefined,
+      ...this.work(),
       children: [],
       threadInfo: {
         name: thread.name,
@@ -102,6 +101,10 @@ export class ThreadChild<T extends WorkerThread = WorkerThread> implements Child
         ...this.health(),
       },
     };
+  }
+
+  protected work(): Pick<ActorInfo, 'messages' | 'processingMs'> {
+    return { messages: 0, processingMs: undefined };
   }
 
   protected health(): { readonly busy?: number; readonly delayMeanUs?: number; readonly delayMaxUs?: number } {

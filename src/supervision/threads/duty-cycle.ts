@@ -1,8 +1,13 @@
+import { FINE_BUCKETS } from '../telemetry/buckets.ts';
+import { SharedCounter } from '../telemetry/counter.ts';
+import { SharedHistogram } from '../telemetry/histogram.ts';
 import type { Doorbell } from './doorbell.ts';
 import { Heartbeat } from './heartbeat.ts';
 import type { IdleStrategy } from './idle-strategy.ts';
+import { WORD_BYTES } from './layout.ts';
 import type { Memory, SharedMemory } from './memory.ts';
-import { ORDER_RUN, THREAD } from './thread-block.ts';
+import { ORDER_RUN, THREAD, THREAD_HANDLED_BYTE, THREAD_PROCESSING_BYTE } from './thread-block.ts';
+import { nowNs } from './thread-clock.ts';
 
 /** The work of a pinned thread: look at every input once, handle what is there, say how much that was. */
 export interface DutyCycle {
@@ -26,15 +31,26 @@ export interface DutyContext {
 
 export type MakeDutyCycle = (context: DutyContext) => DutyCycle | Promise<DutyCycle>;
 
+/** One cycle of so many is timed, whether or not it will find work: two looks at the clock cost as much as a small cycle. */
+const TIMED_ONE_IN = 64;
+
 /**
  * Runs cycles until the owner orders a stop. The order is read in every cycle, so also between arming the doorbell and
  * sleeping at it: a stop cannot be slept through.
  */
-export function runDutyCycle(duty: DutyCycle, idle: IdleStrategy, memory: Memory, block: number): void {
+export function runDutyCycle(duty: DutyCycle, idle: IdleStrategy, memory: Memory, blockAt: number): void {
+  const block = blockAt / WORD_BYTES;
   const heartbeat = new Heartbeat(memory, block + THREAD.BEATS);
+  const handled = new SharedCounter(memory, blockAt + THREAD_HANDLED_BYTE);
+  const processing = new SharedHistogram(memory, blockAt + THREAD_PROCESSING_BYTE, FINE_BUCKETS);
   const order = block + THREAD.ORDER;
-  while (memory.load(order) === ORDER_RUN) {
+  for (let cycle = 0; memory.load(order) === ORDER_RUN; cycle = (cycle + 1) % TIMED_ONE_IN) {
+    const begin = cycle === 0 ? nowNs() : 0;
     const work = duty.doWork();
+    if (work > 0) {
+      handled.add(work);
+      if (cycle === 0) processing.record((nowNs() - begin) / work);
+    }
     heartbeat.beat();
     idle.idle(work);
   }

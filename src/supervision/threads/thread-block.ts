@@ -1,3 +1,5 @@
+import { FINE_BUCKETS } from '../telemetry/buckets.ts';
+import { COUNTER_BYTES, histogramBytes } from '../telemetry/layout.ts';
 import { DOORBELL_BYTES } from './doorbell.ts';
 import { SEPARATION_BYTES, SEPARATION_WORDS } from './layout.ts';
 
@@ -15,6 +17,10 @@ import { SEPARATION_BYTES, SEPARATION_WORDS } from './layout.ts';
  *            +--------+--------+--------+------------------------------------------------------------+
  *     384    | doorbell                                                                              |
  *            +---------------------------------------------------------------------------------------+
+ *     512    | counter: things that a duty cycle has handled                                         |
+ *            +---------------------------------------------------------------------------------------+
+ *     640    | histogram: nanoseconds for one of them, in FINE_BUCKETS, from a sample of the cycles  |
+ *            +---------------------------------------------------------------------------------------+
  */
 export const THREAD = {
   BEATS: 0,
@@ -24,7 +30,9 @@ export const THREAD = {
   LOOP_BUSY_PERMILLE: 2 * SEPARATION_WORDS + 2,
 } as const;
 export const THREAD_DOORBELL_BYTE = 3 * SEPARATION_BYTES;
-export const THREAD_BLOCK_BYTES = THREAD_DOORBELL_BYTE + DOORBELL_BYTES;
+export const THREAD_HANDLED_BYTE = THREAD_DOORBELL_BYTE + DOORBELL_BYTES;
+export const THREAD_PROCESSING_BYTE = THREAD_HANDLED_BYTE + COUNTER_BYTES;
+export const THREAD_BLOCK_BYTES = THREAD_PROCESSING_BYTE + histogramBytes(FINE_BUCKETS.boundsNs.length);
 
 export const ORDER_RUN = 0;
 export const ORDER_STOP = 1;
