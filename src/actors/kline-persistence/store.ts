@@ -1,0 +1,145 @@
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import type pg from 'pg';
+import { from as copyFrom } from 'pg-copy-streams';
+import type { Bar, Interval } from '../../protocols/kline.ts';
+import {
+  type BarRow,
+  barFromRow,
+  copyText,
+  latestOfEach,
+  type NamedBar,
+  SELECT_BAR,
+  timeFromEpoch,
+  timeText,
+  UPSERT_STAGED,
+} from './rows.ts';
+
+/** Where a symbol goes on after a restart. */
+export interface Progress {
+  readonly venue: string;
+  readonly symbol: string;
+  readonly nextSequence: bigint;
+  readonly lastUs: bigint;
+  readonly sinceUs: bigint;
+}
+
+export interface Recovered extends Progress {
+  /** The newest stored bar of each interval. */
+  readonly bars: readonly Bar[];
+}
+
+export interface HistoryQuery {
+  readonly venue: string;
+  readonly symbol: string;
+  readonly interval: Interval;
+  /** Bars that open before this time, newest first. */
+  readonly beforeUs: bigint;
+  readonly limit: number;
+}
+
+export const MIGRATIONS = new URL('./migrations/', import.meta.url);
+/** Rows without indices or constraints, gone at the end of the transaction. */
+const STAGE = 'CREATE TEMP TABLE IF NOT EXISTS kline_stage (LIKE klines) ON COMMIT DELETE ROWS';
+const SAVE_PROGRESS = `INSERT INTO kline_progress
+SELECT * FROM unnest($1::text[], $2::text[], $3::numeric[], $4::timestamptz[], $5::timestamptz[])
+ON CONFLICT (venue, symbol) DO UPDATE SET next_sequence = excluded.next_sequence, last_time = excluded.last_time
+WHERE excluded.next_sequence >= kline_progress.next_sequence`;
+export const HISTORY_LIMIT_MAX = 1000;
+
+/** The klines table on one connection. Writing the same batch twice is safe: revisions make it so. */
+export class KlineStore {
+  readonly #client: pg.Client;
+
+  constructor(client: pg.Client) {
+    this.#client = client;
+  }
+
+  /** Makes the partitions of the months from one before to some ahead. */
+  async prepare(nowUs: bigint, monthsAhead: number): Promise<void> {
+    await this.#client.query(
+      `SELECT ensure_klines_partition((($1::timestamptz AT TIME ZONE 'utc') + n * interval '1 month')::date)
+       FROM generate_series(-1, $2::int) n`,
+      [timeText(nowUs), monthsAhead],
+    );
+  }
+
+  /** Stores bars and progress in one transaction: a restart finds bars and sequence of the same moment. */
+  async write(bars: readonly NamedBar[], progress: readonly Progress[]): Promise<void> {
+    const client = this.#client;
+    await client.query(STAGE);
+    await client.query('BEGIN');
+    try {
+      await pipeline(
+        Readable.from([copyText(latestOfEach(bars))]),
+        client.query(copyFrom('COPY kline_stage FROM STDIN')),
+      );
+      await client.query(UPSERT_STAGED);
+      await client.query(SAVE_PROGRESS, [
+        progress.map((one) => one.venue),
+        progress.map((one) => one.symbol),
+        progress.map((one) => one.nextSequence.toString()),
+        progress.map((one) => timeText(one.lastUs)),
+        progress.map((one) => timeText(one.sinceUs)),
+      ]);
+      await client.query('COMMIT');
+    } catch (error) {
+      await client.query('ROLLBACK').catch(() => undefined);
+      throw error;
+    }
+  }
+
+  /** What a restart needs of a venue: its symbols, where they stand, and their newest bars. */
+  async recover(venue: string): Promise<Recovered[]> {
+    const progress = await this.#client.query<{ symbol: string; next: string; last: string; since: string }>(
+      `SELECT symbol, next_sequence::text AS next, extract(epoch from last_time)::text AS last,
+       extract(epoch from since)::text AS since FROM kline_progress WHERE venue = $1 ORDER BY symbol`,
+      [venue],
+    );
+    const newest = await this.#client.query<BarRow>(
+      `SELECT DISTINCT ON (symbol, "interval") ${SELECT_BAR} FROM klines WHERE venue = $1
+       ORDER BY symbol, "interval", klines.open_time DESC`,
+      [venue],
+    );
+    const bars = newest.rows.map(barFromRow);
+    return progress.rows.map((row) => ({
+      venue,
+      symbol: row.symbol,
+      nextSequence: BigInt(row.next),
+      lastUs: timeFromEpoch(row.last),
+      sinceUs: timeFromEpoch(row.since),
+      bars: bars.filter((named) => named.symbol === row.symbol).map((named) => named.bar),
+    }));
+  }
+
+  /** One page of history, newest first. The opening of its last bar is where the next page begins. */
+  async history({ venue, symbol, interval, beforeUs, limit }: HistoryQuery): Promise<NamedBar[]> {
+    const { rows } = await this.#client.query<BarRow>(
+      `SELECT ${SELECT_BAR} FROM klines WHERE venue = $1 AND symbol = $2 AND "interval" = $3 AND open_time < $4
+       ORDER BY klines.open_time DESC LIMIT $5`,
+      [venue, symbol, interval, timeText(beforeUs), Math.min(limit, HISTORY_LIMIT_MAX)],
+    );
+    return rows.map(barFromRow);
+  }
+}
+
+/**
+ * Joins a page of stored bars (newest first) with bars still in memory: each window once, the higher revision, and of
+ * the same revision the one in memory, which is never older.
+ */
+export function joinWithLive(
+  stored: readonly NamedBar[],
+  live: readonly NamedBar[],
+  beforeUs: bigint,
+  limit: number,
+): NamedBar[] {
+  const windows = new Map(stored.map((named) => [named.bar.openUs, named]));
+  for (const named of live) {
+    const known = windows.get(named.bar.openUs);
+    if (named.bar.openUs < beforeUs && (known === undefined || named.bar.revision >= known.bar.revision)) {
+      windows.set(named.bar.openUs, named);
+    }
+  }
+  const newestFirst = [...windows.values()].sort((a, b) => (a.bar.openUs > b.bar.openUs ? -1 : 1));
+  return newestFirst.slice(0, limit);
+}

@@ -1,0 +1,119 @@
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pg from 'pg';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { NamedBar } from '../../src/actors/kline-persistence/rows.ts';
+import { joinWithLive, KlineStore, MIGRATIONS } from '../../src/actors/kline-persistence/store.ts';
+import { migrate, readMigrations } from '../../src/actors/sink/migrate.ts';
+import type { Bar } from '../../src/protocols/kline.ts';
+import { type EmbeddedPostgres, startPostgres } from '../../src/servers/postgres.ts';
+
+const START_US = 1_763_000_040_123_456n;
+const MINUTE_US = 60_000_000n;
+let folder: string;
+let server: EmbeddedPostgres;
+let client: pg.Client;
+let store: KlineStore;
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'tapeworks-klines-'));
+  chmodSync(folder, 0o755);
+  server = await startPostgres({ folder: join(folder, 'postgres') });
+  client = new pg.Client({ connectionString: server.url });
+  await client.connect();
+  await migrate(client, readMigrations(MIGRATIONS));
+  store = new KlineStore(client);
+  await store.prepare(START_US, 2);
+}, 60_000);
+afterAll(async () => {
+  await client?.end();
+  await server?.stop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+function bar(minute: number, more: Partial<Bar> = {}): Bar {
+  const openUs = START_US + BigInt(minute) * MINUTE_US;
+  const prices = { open: 1n, high: 123_456_789_012_345_678n, low: 1n, close: 5n };
+  const sums = { volume: 1n << 90n, quoteVolume: (1n << 100n) + 1n, takerVolume: 0n, takerQuoteVolume: 7n };
+  const ids = { firstId: 2n ** 63n + 5n, lastId: 2n ** 63n + 9n, trades: 5n, nextSequence: 0n };
+  const state = { quality: 'complete', closed: true, revision: 1 } as const;
+  const times = { openUs, closeUs: openUs + MINUTE_US - 1n };
+  return { symbol: 0, interval: '1m', ...times, ...prices, ...sums, ...ids, ...state, ...more };
+}
+
+const named = (symbol: string, one: Bar): NamedBar => ({ venue: 'binance', symbol, bar: one });
+const page = (symbol: string, minute: number, limit = 10) =>
+  store.history({ venue: 'binance', symbol, interval: '1m', beforeUs: bar(minute).openUs, limit });
+
+describe('the klines table', () => {
+  it('gives back every digit of what was stored', async () => {
+    const stored = [named('EXACT', bar(0)), named('EXACT', bar(1, { closed: false, revision: 0, quality: 'gap' }))];
+    await store.write(stored, []);
+    expect(await page('EXACT', 9)).toEqual(stored.toReversed());
+  });
+
+  it('keeps the higher revision, whatever comes later, and lets an open bar grow', async () => {
+    const write = async (one: Bar) => {
+      await store.write([named('REVISED', one)], []);
+      return (await page('REVISED', 9))[0]!.bar;
+    };
+    const open = { closed: false, revision: 0 } as const;
+    await write(bar(0, { ...open, trades: 1n }));
+    expect(await write(bar(0, { ...open, trades: 2n }))).toMatchObject({ trades: 2n });
+    expect(await write(bar(0, { revision: 2, trades: 4n }))).toMatchObject({ trades: 4n, revision: 2 });
+    expect(await write(bar(0, { revision: 1, trades: 3n }))).toMatchObject({ trades: 4n, revision: 2 });
+    expect(await write(bar(0, { ...open, trades: 1n }))).toMatchObject({ trades: 4n, closed: true });
+    const both = [bar(0, { revision: 3, quality: 'gap' }), bar(0, { revision: 4, quality: 'repaired' })];
+    await store.write(
+      both.map((one) => named('REVISED', one)),
+      [],
+    );
+    expect((await page('REVISED', 9))[0]!.bar).toMatchObject({ revision: 4, quality: 'repaired' });
+  });
+
+  it('pages backwards without a seam, also where stored bars meet live ones', async () => {
+    await store.write(
+      [0, 1, 2, 3, 4].map((minute) => named('PAGED', bar(minute))),
+      [],
+    );
+    const first = await page('PAGED', 9, 2);
+    const second = await page('PAGED', 3, 2);
+    expect([...first, ...second].map(({ bar: one }) => one.openUs)).toEqual(
+      [4, 3, 2, 1].map((minute) => bar(minute).openUs),
+    );
+    const live = [named('PAGED', bar(4, { revision: 2 })), named('PAGED', bar(5, { closed: false, revision: 0 }))];
+    const joined = joinWithLive(first, live, bar(9).openUs, 10);
+    expect(joined.map(({ bar: one }) => one.revision)).toEqual([0, 2, 1]);
+  });
+
+  it('tells a restart where every symbol stands', async () => {
+    const progress = { venue: 'binance', symbol: 'BACK', sinceUs: START_US, lastUs: START_US + 5n };
+    await store.write([named('BACK', bar(0)), named('BACK', bar(1))], [{ ...progress, nextSequence: 2n ** 60n }]);
+    await store.write([], [{ ...progress, nextSequence: 3n }]);
+    const found = (await store.recover('binance')).filter((one) => one.symbol === 'BACK');
+    expect(found).toEqual([{ ...progress, nextSequence: 2n ** 60n, bars: [bar(1)] }]);
+  });
+
+  it('takes bars of months that nobody prepared, and moves them when somebody does', async () => {
+    const far = START_US + 400n * 86_400_000_000n;
+    await store.write([named('FAR', bar(0, { openUs: far, closeUs: far + 1n }))], []);
+    await store.prepare(far, 1);
+    const { rows } = await client.query("SELECT tableoid::regclass::text AS place FROM klines WHERE symbol = 'FAR'");
+    expect(rows[0].place).toMatch(/^klines_\d{6}$/);
+  });
+
+  it('stores nothing of a batch that fails', async () => {
+    const bad = { ...bar(0), quality: 'nonsense' } as unknown as Bar;
+    await expect(store.write([named('HALF', bar(1)), named('HALF', bad)], [])).rejects.toThrow(/quality/);
+    expect(await page('HALF', 9)).toEqual([]);
+    await store.write([named('HALF', bar(1))], []);
+    expect(await page('HALF', 9)).toHaveLength(1);
+  });
+
+  it('has a view of closed bars with the names that charts use', async () => {
+    await store.write([named('VIEWED', bar(0)), named('VIEWED', bar(1, { closed: false, revision: 0 }))], []);
+    const { rows } = await client.query("SELECT time, vwap, taker_buy_volume FROM candles WHERE symbol = 'VIEWED'");
+    expect(rows).toHaveLength(1);
+  });
+});
