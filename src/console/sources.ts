@@ -1,4 +1,5 @@
 import type * as api from '../protocols/console-api.ts';
+import type { TopologyReply } from '../protocols/control-api.ts';
 import type { ActorInfo } from '../supervision/inspect.ts';
 import type { LifecycleEvent } from '../supervision/lifecycle.ts';
 
@@ -53,9 +54,9 @@ export interface IngestSource {
   retry(ids: readonly string[]): Promise<api.RetryOutcome>;
 }
 
+/** A TopologyControl, and what it controls. Bodies are JSON that anyone may have sent. */
 export interface TopologySource {
   running(): api.TopologyView;
-  validate(yaml: string): api.ValidateAnswer | Promise<api.ValidateAnswer>;
-  plan(yaml: string): api.PlanAnswer | Promise<api.PlanAnswer>;
-  apply(yaml: string, from: string | undefined): Promise<api.ApplyAnswer>;
+  plan(body: unknown): TopologyReply;
+  apply(body: unknown): Promise<TopologyReply>;
 }

@@ -2,14 +2,15 @@
 //
 // Times ending in AtMs are wall-clock milliseconds since the epoch; other *Ms and *Us are durations. Prices and amounts
 // are decimal strings, exact as they stand in the system.
-import type { ConfigIssue } from './config-issue.ts';
 import type { ErrorCode } from './errors/index.ts';
-import type { PlanView } from './topology-plan.ts';
 import type { FeedPhase } from './venue.ts';
 
 /** How every refusal looks. */
 export interface Refusal {
-  readonly error: { readonly code: ErrorCode; readonly message: string; readonly remedy: string };
+  readonly kind: 'error';
+  readonly code: ErrorCode;
+  readonly message: string;
+  readonly remedy: string;
 }
 
 // ---- health ------------------------------------------------------------------------------------------------------
@@ -327,28 +328,12 @@ export interface RetryOutcome {
 
 // ---- topology ----------------------------------------------------------------------------------------------------
 
+/** What runs. Plans and applies go by the contract of control-api.ts. */
 export interface TopologyView {
-  /** How the file is called in messages, such as `config/topology.yaml`. */
-  readonly file: string;
-  readonly yaml: string;
-  /** Of the running tree; an apply names it, so that two operators cannot overwrite each other unseen. */
+  /** By their path in the configuration folder, as in a plan's request. */
+  readonly files: Readonly<Record<string, string>>;
+  /** Of the running tree. */
   readonly digest: string;
-}
-
-export interface ValidateAnswer {
-  readonly issues: readonly ConfigIssue[];
-}
-
-export type PlanAnswer =
-  | { readonly ok: true; readonly plan: PlanView }
-  | { readonly ok: false; readonly issues: readonly ConfigIssue[] };
-
-export interface ApplyAnswer {
-  readonly outcome: 'applied' | 'refused' | 'invalid' | 'rolled-back' | 'rollback-failed';
-  readonly code: ErrorCode | null;
-  /** Why it was not applied, in words; empty when it was. */
-  readonly reason: string;
-  readonly issues: readonly ConfigIssue[];
 }
 
 // ---- control -----------------------------------------------------------------------------------------------------
@@ -363,10 +348,4 @@ export interface ActorActionRequest {
 
 export interface RetryRequest {
   readonly ids: readonly string[];
-}
-
-export interface TopologyRequest {
-  readonly yaml: string;
-  /** For apply: the digest of the running tree that the plan was made from. */
-  readonly from?: string;
 }

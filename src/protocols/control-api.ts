@@ -7,7 +7,7 @@ import type { PlanView } from './topology-plan.ts';
 //   POST /api/topology/plan    TopologyRequest -> 200 planned | 422 invalid
 //   POST /api/topology/apply   ApplyRequest    -> 200 applied | 409 refused, rolled-back | 422 invalid | 500 rollback-failed
 //
-// Any other answer is `error`: 401 and 403 without the right token, 404 where control is off. A reader goes by `kind`.
+// Any other answer is `error`: 401 without the right token, 403 where control is off or the page is a stranger's. A reader goes by `kind`.
 
 export const PLAN_ROUTE = '/api/topology/plan';
 export const APPLY_ROUTE = '/api/topology/apply';

@@ -130,7 +130,7 @@ describe('control', () => {
     const bench = await start({ tokenFile: tokenFile() });
     const answer = await act(bench, 'suspend');
     expect(answer.status).toBe(403);
-    expect(await answer.json()).toMatchObject({ error: { code: 'TW_HTTP_CONTROL_OFF' } });
+    expect(await answer.json()).toMatchObject({ kind: 'error', code: 'TW_HTTP_CONTROL_OFF' });
     expect(counter(bench).state).toBe('running');
   });
 

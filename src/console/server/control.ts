@@ -1,5 +1,8 @@
+import type { ServerResponse } from 'node:http';
 import { ACTOR_ACTIONS, type ActorAction } from '../../protocols/console-api.ts';
+import { APPLY_ROUTE, PLAN_ROUTE, type TopologyReply } from '../../protocols/control-api.ts';
 import { TapeworksError } from '../../protocols/errors/index.ts';
+import { STATUS_OF } from '../../supervision/topology/control.ts';
 import { readJson, textField, textsField } from './body.ts';
 import { Refused, sendJson } from './respond.ts';
 import { need, type Parts, type Route } from './route.ts';
@@ -11,29 +14,28 @@ type Body = Readonly<Record<string, unknown>>;
 
 /** What changes the running system. The paths exist even when control is off, so that the refusal can say why. */
 export function controlRoutes({ settings, sources }: Parts): Record<string, Route> {
-  const post = (answer: (body: Body) => unknown): Route => ({
+  const post = (answer: (body: Body, response: ServerResponse) => Promise<void>): Route => ({
     method: 'POST',
     access: 'control',
-    async handle({ request, response }) {
-      sendJson(response, 200, await answer(await readJson(request, settings.maxBodyBytes)));
-    },
+    handle: async ({ request, response }) => answer(await readJson(request, settings.maxBodyBytes), response),
   });
-  const yaml = (body: Body) => textField(body, 'yaml', settings.maxBodyBytes);
+  const replying = (reply: (body: Body) => TopologyReply | Promise<TopologyReply>) =>
+    post(async (body, response) => {
+      const answer = await reply(body);
+      sendJson(response, STATUS_OF[answer.kind], answer);
+    });
   const topology = () => need(sources.topology, 'topology');
   return {
-    '/api/control/actor': post((body) => {
+    '/api/control/actor': post(async (body, response) => {
       act(sources.actors, actionOf(body), textField(body, 'path', PATH_CHARACTERS_MAX));
-      return { done: true };
+      sendJson(response, 200, { done: true });
     }),
-    '/api/control/dead-letters/retry': post((body) => {
-      return need(sources.ingest, 'ingest').retry(textsField(body, 'ids', RETRIES_MAX));
+    '/api/control/dead-letters/retry': post(async (body, response) => {
+      const ids = textsField(body, 'ids', RETRIES_MAX);
+      sendJson(response, 200, await need(sources.ingest, 'ingest').retry(ids));
     }),
-    '/api/control/topology/validate': post((body) => topology().validate(yaml(body))),
-    '/api/control/topology/plan': post((body) => topology().plan(yaml(body))),
-    '/api/control/topology/apply': post((body) => {
-      const from = Object.hasOwn(body, 'from') ? textField(body, 'from', PATH_CHARACTERS_MAX) : undefined;
-      return topology().apply(yaml(body), from);
-    }),
+    [PLAN_ROUTE]: replying((body) => topology().plan(body)),
+    [APPLY_ROUTE]: replying((body) => topology().apply(body)),
   };
 }
 

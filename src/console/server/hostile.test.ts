@@ -135,8 +135,8 @@ describe('a hostile request gets the right refusal', () => {
     expect(answer.status).toBe(status);
     expect(answer.headers['access-control-allow-origin']).toBeUndefined();
     if (code === undefined) return;
-    const { error } = JSON.parse(answer.body) as Refusal;
-    expect(error.code).toBe(code);
+    const { code: given } = JSON.parse(answer.body) as Refusal;
+    expect(given).toBe(code);
     expect(answer.headers['x-content-type-options']).toBe('nosniff');
     expect(answer.headers['content-security-policy']).toContain("default-src 'none'");
   });

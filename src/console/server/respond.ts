@@ -52,5 +52,5 @@ export function sendRefusal(response: ServerResponse, refused: Refused): void {
 }
 
 export function refusalOf({ code, message, remedy }: TapeworksError): Refusal {
-  return { error: { code, message, remedy } };
+  return { kind: 'error', code, message, remedy };
 }
