@@ -100,6 +100,8 @@ for (const file of kernelFiles.filter((name) => !name.slice(assembly.length + 1)
   });
 }
 
-step('dashboard', filesBelow(web), () =>
-  tool('vite/bin/vite.js', ['build', '--config', `${web}/vite.config.ts`, '--logLevel', 'warn']),
-);
+// The dashboard speaks the protocols' types, so that it is checked and built anew when they change.
+step('dashboard', [...filesBelow(web), ...filesBelow('src/protocols', (file) => file.endsWith('.ts'))], () => {
+  tool('typescript/bin/tsc', ['-p', `${web}/tsconfig.json`]);
+  tool('vite/bin/vite.js', ['build', '--config', `${web}/vite.config.ts`, '--logLevel', 'warn']);
+});

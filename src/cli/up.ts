@@ -82,7 +82,6 @@ async function up(read: ReadConfiguration, options: Options): Promise<number> {
     program = new Program({
       configuration: read.config,
       files: read.files,
-      shown: (name) => join(options.folder, name),
       endpoints,
       postgres,
       redis,

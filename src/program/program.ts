@@ -13,7 +13,7 @@ import { ActorSystem } from '../supervision/system.ts';
 import { type ApplyOutcome, TopologyApplier } from '../supervision/topology/apply.ts';
 import { compileTopology, treeOf } from '../supervision/topology/compile.ts';
 import { TopologyControl } from '../supervision/topology/control.ts';
-import { type ConfigFiles, type Configuration, TOPOLOGY_FILE } from '../supervision/topology/load.ts';
+import type { ConfigFiles, Configuration } from '../supervision/topology/load.ts';
 import { VENUES } from '../venues/index.ts';
 import { Board } from './board.ts';
 import { BooksPlane } from './books-plane.ts';
@@ -25,8 +25,6 @@ export interface ProgramOptions {
   readonly configuration: Configuration;
   /** The files that the configuration was read from. */
   readonly files: ConfigFiles;
-  /** How a configuration file is called in messages. */
-  readonly shown: (name: string) => string;
   readonly endpoints: (venue: string) => { readonly wsUrl: string; readonly restUrl: string };
   readonly postgres: ServerAvailability;
   readonly redis: ServerAvailability;
@@ -79,7 +77,7 @@ export class Program {
       actors: this.system,
       health: () => this.health(),
       isReady: () => this.#isReady,
-      topology: topologySource(this.#applier, control, () => this.#files, options.shown(TOPOLOGY_FILE)),
+      topology: topologySource(this.#applier, control, () => this.#files),
     };
     this.shutdown = new GracefulShutdown(this.system.runtime.clock);
     this.#addShutdownPhases();

@@ -328,6 +328,12 @@ export interface RetryOutcome {
 
 // ---- topology ----------------------------------------------------------------------------------------------------
 
+/**
+ * Plans a draft while it is being written. It takes what PLAN_ROUTE takes and answers the same with 200 always: a mistake
+ * in a draft is an answer, not an error.
+ */
+export const DRAFT_ROUTE = '/api/topology/draft';
+
 /** What runs. Plans and applies go by the contract of control-api.ts. */
 export interface TopologyView {
   /** By their path in the configuration folder, as in a plan's request. */

@@ -53,7 +53,6 @@ export function configurationOf(topology: string, kernel = '') {
 export async function startBooks(simulator: Simulator, topology: string, kernel = '') {
   const program = new Program({
     ...configurationOf(`${topology}\nklines: { enabled: false }\ningest: { enabled: false }\n`, kernel),
-    shown: (name) => name,
     endpoints: (venue) => simulator.endpoints(venue),
     postgres: ABSENT,
     redis: ABSENT,

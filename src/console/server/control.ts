@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import { ACTOR_ACTIONS, type ActorAction } from '../../protocols/console-api.ts';
+import { ACTOR_ACTIONS, type ActorAction, DRAFT_ROUTE } from '../../protocols/console-api.ts';
 import { APPLY_ROUTE, PLAN_ROUTE, type TopologyReply } from '../../protocols/control-api.ts';
 import { TapeworksError } from '../../protocols/errors/index.ts';
 import { STATUS_OF } from '../../supervision/topology/control.ts';
@@ -34,6 +34,7 @@ export function controlRoutes({ settings, sources }: Parts): Record<string, Rout
       const ids = textsField(body, 'ids', RETRIES_MAX);
       sendJson(response, 200, await need(sources.ingest, 'ingest').retry(ids));
     }),
+    [DRAFT_ROUTE]: post(async (body, response) => sendJson(response, 200, topology().plan(body))),
     [PLAN_ROUTE]: replying((body) => topology().plan(body)),
     [APPLY_ROUTE]: replying((body) => topology().apply(body)),
   };

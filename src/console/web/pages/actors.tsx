@@ -1,0 +1,205 @@
+import { createEffect, createMemo, createSignal, For, Show } from 'solid-js';
+import { VALUE } from '../../../protocols/console-api.ts';
+import { ago, micros, short } from '../parts/format.ts';
+import { Calm } from '../parts/notes.tsx';
+import { type ActorRow, followActors, levelOf, nameOf, pathsAbove, rows, stateOf } from '../state/actors.ts';
+import { useShortcuts } from '../state/keys.ts';
+import { pulse } from '../state/live.ts';
+import { route, setQuery } from '../state/route.ts';
+import { ActorDetailDrawer } from './actor-detail.tsx';
+
+const [closed, setClosed] = createSignal<ReadonlySet<string>>(new Set());
+
+function toggle(path: string): void {
+  const next = new Set(closed());
+  if (!next.delete(path)) next.add(path);
+  setClosed(next);
+}
+
+/** Matches path, state or thread; supervisors above a match stay in sight. */
+function matching(filter: string): readonly ActorRow[] {
+  const words = filter
+    .toLowerCase()
+    .split(/\s+/)
+    .filter((word) => word !== '');
+  if (words.length === 0) return rows.filter((row) => !pathsAbove(row.path).some((path) => closed().has(path)));
+  const hits = rows.filter((row) => {
+    const text = `${row.path} ${stateOf(row)} ${row.shape.thread}`.toLowerCase();
+    return words.every((word) => text.includes(word));
+  });
+  const wanted = new Set(hits.flatMap((row) => [row.path, ...pathsAbove(row.path)]));
+  return rows.filter((row) => wanted.has(row.path));
+}
+
+export function ActorsPage() {
+  followActors();
+  let field!: HTMLInputElement;
+  let body: HTMLTableSectionElement | undefined;
+  const filter = () => route().query.get('filter') ?? '';
+  const chosen = () => route().query.get('actor') ?? undefined;
+  const shown = createMemo(() => matching(filter()));
+  const open = (path: string | undefined) => setQuery({ actor: path });
+  const move = (by: number) => {
+    const list = shown();
+    const at = list.findIndex((row) => row.path === chosen());
+    open(list[Math.min(list.length - 1, Math.max(0, at + by))]?.path);
+  };
+  createEffect(() => {
+    if (chosen() !== undefined) body?.querySelector('[aria-selected=true]')?.scrollIntoView({ block: 'nearest' });
+  });
+  const close = () => {
+    field.blur();
+    open(undefined);
+  };
+  useShortcuts([
+    { key: '/', means: 'Filter actors', run: () => field.focus() },
+    { key: 'ArrowDown', means: 'Next actor', run: () => move(1) },
+    { key: 'ArrowUp', means: 'Actor before', run: () => move(-1) },
+    { key: 'ArrowLeft', means: 'Fold or unfold', run: () => chosen() !== undefined && toggle(chosen()!) },
+    { key: 'Escape', means: 'Close the details', run: close },
+  ]);
+  return (
+    <div class="split">
+      <section aria-label="Actors">
+        <div class="toolbar">
+          <input
+            ref={field}
+            type="search"
+            placeholder="Filter by path, state or thread  ( / )"
+            aria-label="Filter actors"
+            value={filter()}
+            onInput={(event) => setQuery({ filter: event.currentTarget.value || undefined })}
+          />
+          <p>
+            {shown().length} of {rows.length}
+          </p>
+        </div>
+        <Show when={rows.length > 0} fallback={<Calm>Waiting for the tree</Calm>}>
+          <div class="scroll">
+            <table class="grid actors">
+              <thead>
+                <tr>
+                  <th scope="col">Actor</th>
+                  <th scope="col">State</th>
+                  <th scope="col">Thread</th>
+                  <th scope="col" class="number">
+                    Mailbox
+                  </th>
+                  <th scope="col" class="number">
+                    msg/s
+                  </th>
+                  <th scope="col" class="number wide">
+                    Wait p50 / p99
+                  </th>
+                  <th scope="col" class="number wide">
+                    Work p50 / p99
+                  </th>
+                  <th scope="col" class="number">
+                    Restarts
+                  </th>
+                  <th scope="col" class="number">
+                    Drops
+                  </th>
+                  <th scope="col" class="wide failure-column">
+                    Last failure
+                  </th>
+                </tr>
+              </thead>
+              <tbody ref={body}>
+                <For each={shown()}>
+                  {(row) => <Row row={row} isChosen={chosen() === row.path} onOpen={() => open(row.path)} />}
+                </For>
+              </tbody>
+            </table>
+          </div>
+        </Show>
+      </section>
+      <Show when={chosen()} keyed>
+        {(path) => <ActorDetailDrawer path={path} onClose={() => open(undefined)} />}
+      </Show>
+    </div>
+  );
+}
+
+function Row(props: { readonly row: ActorRow; readonly isChosen: boolean; onOpen(): void }) {
+  const value = <K extends keyof typeof VALUE>(name: K) => props.row.values[VALUE[name]];
+  const pair = (low: 'waitP50' | 'workP50', high: 'waitP99' | 'workP99') =>
+    value(low) === null ? '–' : `${micros(value(low))} / ${micros(value(high))}`;
+  const isSupervisor = () => props.row.shape.kind === 'supervisor';
+  return (
+    <tr
+      data-path={props.row.path}
+      data-state={stateOf(props.row)}
+      aria-selected={props.isChosen}
+      class={props.row.shape.kind}
+      onClick={() => props.onOpen()}
+    >
+      <th scope="row">
+        <span class="indent" style={{ '--level': levelOf(props.row.path) }} />
+        <Show when={isSupervisor()} fallback={<span class="leaf" aria-hidden="true" />}>
+          <button
+            type="button"
+            class="fold"
+            aria-label={`Fold ${props.row.path}`}
+            aria-expanded={!closed().has(props.row.path)}
+            onClick={(event) => {
+              event.stopPropagation();
+              toggle(props.row.path);
+            }}
+          />
+        </Show>
+        <a
+          href={`#/actors?actor=${encodeURIComponent(props.row.path)}`}
+          onClick={(event) => event.preventDefault()}
+          title={props.row.path}
+        >
+          {nameOf(props.row.path)}
+        </a>
+      </th>
+      <td class="state">{stateOf(props.row)}</td>
+      <td class="thread">
+        {props.row.shape.thread}
+        <Show when={props.row.shape.core !== null}>
+          <small> core {props.row.shape.core}</small>
+        </Show>
+      </td>
+      <td class="number">
+        <Show when={props.row.shape.capacity !== null}>
+          <Mailbox depth={value('depth')} highWater={value('highWater')} capacity={props.row.shape.capacity!} />
+        </Show>
+      </td>
+      <td class="number">{isSupervisor() ? '' : short(value('perSecond'))}</td>
+      <td class="number wide">{isSupervisor() ? '' : pair('waitP50', 'waitP99')}</td>
+      <td class="number wide">{isSupervisor() ? '' : pair('workP50', 'workP99')}</td>
+      <td class="number" classList={{ notable: value('restarts') > 0 }}>
+        {value('restarts')}
+      </td>
+      <td class="number" classList={{ notable: value('dropped') > 0 }}>
+        {value('dropped') > 0 ? short(value('dropped')) : '0'}
+      </td>
+      <td class="failure wide failure-column" title={value('failure') ?? ''}>
+        <Show when={value('failure') !== null}>
+          <span>{value('failure')}</span> <small>{ago(value('failureAtMs'), pulse()?.atMs ?? 0)}</small>
+        </Show>
+      </td>
+    </tr>
+  );
+}
+
+/** Depth as a filled bar, the high-water mark as a tick on it; the scale is the square root, so that small depths show. */
+function Mailbox(props: { readonly depth: number; readonly highWater: number; readonly capacity: number }) {
+  const share = (count: number) => `${100 * Math.sqrt(Math.min(1, count / Math.max(1, props.capacity)))}%`;
+  return (
+    <span
+      class="mailbox"
+      title={`${props.depth} waiting, at most ${props.highWater} so far, room for ${props.capacity}`}
+    >
+      <span class="gauge" classList={{ full: props.depth > props.capacity * 0.8 }} aria-hidden="true">
+        <i style={{ width: share(props.depth) }} />
+        <b style={{ left: share(props.highWater) }} />
+      </span>
+      {short(props.depth)}
+      <small> ↑{short(props.highWater)}</small>
+    </span>
+  );
+}

@@ -1,0 +1,80 @@
+import { createMemo, For, Show } from 'solid-js';
+import type { Problem } from '../../../protocols/console-api.ts';
+import { link, lostReason, pulse } from '../state/live.ts';
+import { linkTo } from '../state/route.ts';
+import { theme, toggleTheme } from '../state/theme.ts';
+import { short, span } from './format.ts';
+
+const WORD = { OK: 'All is well', DEGRADED: 'Degraded', DOWN: 'Down' } as const;
+
+/** The state of everything in one line: what an operator should know after five seconds. */
+export function StatusStrip(props: { onHelp(): void }) {
+  const status = () => (link() === 'lost' ? 'LOST' : (pulse()?.status ?? 'WAITING'));
+  const headline = createMemo(() => {
+    if (link() === 'lost') return `No connection to the system: ${lostReason()}. Trying again.`;
+    const state = pulse();
+    if (state === undefined) return 'Connecting';
+    const count = state.problems.length;
+    if (count === 0) return WORD[state.status];
+    return `${state.status === 'OK' ? 'Running' : WORD[state.status]}, ${count === 1 ? 'one thing' : `${count} things`} to look at`;
+  });
+  return (
+    <header class="strip" data-status={status()}>
+      <div class="strip-line">
+        <a class="brand" href="#/actors">
+          Tapeworks
+        </a>
+        <p class="headline" role="status">
+          <span class="lamp" aria-hidden="true" />
+          {headline()}
+        </p>
+        <Show when={pulse()}>
+          {(state) => (
+            <>
+              <ul class="parts" aria-label="Parts">
+                <For each={state().parts}>
+                  {(part) => (
+                    <li data-status={part.status} title={part.reason || part.status}>
+                      {part.name}
+                    </li>
+                  )}
+                </For>
+              </ul>
+              <p class="figures">
+                <span>
+                  <b>{state().actors.running}</b>/{state().actors.total} actors
+                </span>
+                <span>
+                  <b>{short(state().messagesPerSecond)}</b> msg/s
+                </span>
+                <span>
+                  up <b>{span(state().uptimeMs)}</b>
+                </span>
+              </p>
+            </>
+          )}
+        </Show>
+        <button type="button" class="quiet" onClick={toggleTheme} title="Light or dark (t)">
+          {theme() === 'dark' ? 'Light' : 'Dark'}
+        </button>
+        <button type="button" class="quiet" onClick={() => props.onHelp()} title="Keyboard shortcuts (?)">
+          ?
+        </button>
+      </div>
+      <Show when={(pulse()?.problems.length ?? 0) > 0 && link() !== 'lost'}>
+        <ul class="problems" aria-label="Problems">
+          <For each={pulse()!.problems}>{(problem) => <ProblemLine problem={problem} />}</For>
+        </ul>
+      </Show>
+    </header>
+  );
+}
+
+function ProblemLine(props: { readonly problem: Problem }) {
+  const query = () => (props.problem.subject === '' ? {} : { actor: props.problem.subject });
+  return (
+    <li data-severity={props.problem.severity}>
+      <a href={linkTo(props.problem.page, query())}>{props.problem.text}</a>
+    </li>
+  );
+}

@@ -1,0 +1,58 @@
+import { spawnSync } from 'node:child_process';
+import { accessSync, constants } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import { type Browser, chromium } from 'playwright-core';
+
+const NAMES = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'];
+const FOLDERS = ['/usr/bin', '/usr/local/bin', '/snap/bin', '/opt/google/chrome'];
+const INSTALL_TIMEOUT_MS = 300_000;
+
+/** A browser's path, or why there is none. */
+export type Found = { readonly path: string } | { readonly path: undefined; readonly reason: string };
+
+/** Looks for a browser, and where this is Debian and we are root, installs one. */
+export function provideChromium(): Found {
+  const path = find();
+  if (path !== undefined) return { path };
+  if (process.getuid?.() !== 0) return missing('and only root can install one: apt-get install chromium');
+  process.stderr.write('installing chromium for the browser tests ... ');
+  const options = { stdio: 'ignore', timeout: INSTALL_TIMEOUT_MS } as const;
+  spawnSync('apt-get', ['update'], options);
+  spawnSync('apt-get', ['install', '-y', '--no-install-recommends', 'chromium', 'fonts-liberation'], {
+    ...options,
+    env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' },
+  });
+  const installed = find();
+  process.stderr.write(installed === undefined ? 'in vain\n' : 'done\n');
+  return installed === undefined ? missing('and apt-get could not install it') : { path: installed };
+}
+
+function missing(why: string): Found {
+  return { path: undefined, reason: `there is no Chromium on this machine, ${why}` };
+}
+
+function find(): string | undefined {
+  const named = process.env['TAPEWORKS_CHROMIUM'];
+  const folders = [...(process.env['PATH'] ?? '').split(delimiter), ...FOLDERS];
+  const candidates = folders.flatMap((folder) => NAMES.map((name) => join(folder, name)));
+  return [...(named === undefined ? [] : [named]), ...candidates].find(isExecutable);
+}
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Each launch has a fresh profile of its own. */
+export function launch(executablePath: string): Promise<Browser> {
+  const quiet = ['--disable-background-networking', '--disable-component-update', '--disable-sync', '--disable-quic'];
+  return chromium.launch({
+    executablePath,
+    headless: true,
+    args: ['--no-sandbox', '--disable-gpu', '--no-first-run', ...quiet],
+  });
+}

@@ -1,0 +1,59 @@
+import { mkdirSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import type { Browser, Page } from 'playwright-core';
+import type { Harness } from './harness.ts';
+
+const SCREENSHOTS = fileURLToPath(new URL('../../../docs/screenshots/', import.meta.url));
+
+export interface Visit {
+  readonly page: Page;
+  /** What the browser complained about. */
+  readonly complaints: string[];
+  /** Requests to anywhere but the system under test. */
+  readonly strangers: string[];
+  show(path: string): Promise<void>;
+  /** Answers the token dialog when it comes up. */
+  giveToken(token: string): Promise<void>;
+  /** Keeps a picture for the docs when TAPEWORKS_SCREENSHOTS is set. */
+  picture(name: string): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface VisitOptions {
+  readonly width?: number;
+  readonly height?: number;
+  readonly colorScheme?: 'light' | 'dark';
+}
+
+/** A tab of its own, with nothing remembered from others. */
+export async function visit(browser: Browser, harness: Harness, options: VisitOptions = {}): Promise<Visit> {
+  const { width = 1360, height = 860, colorScheme = 'light' } = options;
+  const context = await browser.newContext({ viewport: { width, height }, colorScheme });
+  const page = await context.newPage();
+  page.setDefaultTimeout(10_000);
+  const complaints: string[] = [];
+  const strangers: string[] = [];
+  page.on('console', (message) => {
+    if (message.type() === 'error' || message.type() === 'warning') complaints.push(message.text());
+  });
+  page.on('pageerror', (error) => complaints.push(error.message));
+  page.on('request', (request) => {
+    if (!request.url().startsWith(`${harness.url}/`)) strangers.push(request.url());
+  });
+  return {
+    ...{ page, complaints, strangers },
+    show: async (path) => {
+      await page.goto(`${harness.url}/#/${path}`);
+    },
+    async giveToken(token) {
+      await page.getByLabel('Token', { exact: true }).last().fill(token);
+      await page.getByRole('button', { name: 'Use it' }).click();
+    },
+    async picture(name) {
+      if (process.env['TAPEWORKS_SCREENSHOTS'] === undefined) return;
+      mkdirSync(SCREENSHOTS, { recursive: true });
+      await page.screenshot({ path: `${SCREENSHOTS}${name}.png`, animations: 'disabled' });
+    },
+    close: () => context.close(),
+  };
+}
