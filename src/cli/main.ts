@@ -5,6 +5,7 @@ import { type Command, EXIT } from './command.ts';
 const COMMANDS: Readonly<Record<string, () => Promise<{ command: Command }>>> = {
   up: () => import('./up.ts'),
   sim: () => import('./sim.ts'),
+  collect: () => import('./collect.ts'),
   validate: () => import('./validate.ts'),
   plan: () => import('./plan.ts'),
   apply: () => import('./apply.ts'),

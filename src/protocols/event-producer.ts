@@ -58,6 +58,17 @@ export class EventProducer {
     );
   }
 
+  /** Tells how the module does. A status is about the module, so it names no symbol. */
+  status(payload: Readonly<Record<string, unknown>>): Envelope {
+    const now = this.#identity.now();
+    return this.#envelope(
+      'data',
+      now,
+      `{"event_type":"status","source":${JSON.stringify(this.#identity.source)},"ts_event":"${now}",` +
+        `"ts_collector":"${now}","payload":${JSON.stringify(payload)},"meta":${this.#meta}}`,
+    );
+  }
+
   /** Says that the module lives; send one every few seconds. */
   heartbeat(payload: Readonly<Record<string, unknown>> = {}): Envelope {
     const data = { source: this.#identity.source, payload };

@@ -16,13 +16,12 @@ import { isUsable } from '../../venues/feed.ts';
 import { type ConnectBudget, failuresAfter, reconnectDelayMs, requestConnect } from '../../venues/reconnect.ts';
 import { ROTATION, type Rotation, type RotationEvent, rotate, STEADY } from '../../venues/rotation.ts';
 import type { Venue } from '../../venues/venue.ts';
-import type { BookWriter } from '../merger/book-memory.ts';
 import { Counters } from './counters.ts';
 import { FrameReader } from './frame-reader.ts';
 import { lifeOf } from './life.ts';
 import { Link } from './link.ts';
 import type { Stream } from './stream.ts';
-import type { TradeWriter } from './trade-writer.ts';
+import type { BookTarget, TradeTarget } from './targets.ts';
 import { wantedStreams } from './wanted-streams.ts';
 
 export interface ExchangeOptions {
@@ -31,10 +30,10 @@ export interface ExchangeOptions {
   readonly settings: ExchangeSettings;
   readonly wsUrl: string;
   readonly restUrl: string;
-  readonly books: BookWriter | undefined;
+  readonly books: BookTarget | undefined;
   /** Index of an instrument in the merged book; undefined where it is not merged. */
   readonly bookIndex: (instrument: string) => number | undefined;
-  readonly trades: TradeWriter | undefined;
+  readonly trades: TradeTarget | undefined;
   readonly random: () => number;
 }
 

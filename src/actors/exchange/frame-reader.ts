@@ -3,21 +3,20 @@ import { BOOK_SNAPSHOT, CONTROL, TRADES } from '../../kernels/assembly/lib/contr
 import type { DecodeKernel } from '../../kernels/decode.ts';
 import { TRADE, TRADE_BYTES } from '../../protocols/trade-layout.ts';
 import type { Venue } from '../../venues/venue.ts';
-import type { BookWriter } from '../merger/book-memory.ts';
 import type { Counters } from './counters.ts';
 import type { Link } from './link.ts';
 import { refusalCode } from './refusals.ts';
 import type { Stream } from './stream.ts';
+import type { BookTarget, TradeTarget } from './targets.ts';
 import { TradeHandovers } from './trade-handover.ts';
-import type { TradeWriter } from './trade-writer.ts';
 
 export interface FrameReaderOptions {
   readonly kernel: DecodeKernel;
   readonly venue: Venue;
   readonly restUrl: string;
   readonly counters: Counters;
-  readonly books: BookWriter | undefined;
-  readonly trades: TradeWriter | undefined;
+  readonly books: BookTarget | undefined;
+  readonly trades: TradeTarget | undefined;
   onControl(link: Link, text: string, atNs: number): void;
   /** The successor has shown that nothing of this stream can fall between it and the old connection. */
   onCovered(stream: Stream, atNs: number): void;

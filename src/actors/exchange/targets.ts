@@ -1,0 +1,18 @@
+// Where an exchange puts what it reads: the merger's memory and the workers' rings, or whatever else wants the same feed.
+
+/** Takes books. A record is laid out as book-layout.ts says and holds only during the call. */
+export interface BookTarget {
+  /** Levels a side of the records that it takes. */
+  readonly depth: number;
+  /** A new book of the symbol, to count until the given time of the threads' clock. */
+  publish(symbol: number, record: Uint8Array, untilMs: number): void;
+  countUntil(symbol: number, untilMs: number): void;
+  /** The book does not count any more until the next one is published. */
+  leaveOut(symbol: number): void;
+}
+
+/** Takes trades, each once and in the venue's order. */
+export interface TradeTarget {
+  /** One record (trade-layout.ts) at an offset, of a symbol in the venue's spelling. False when there is no room for it. */
+  write(symbol: string, trades: Uint8Array, offset: number): boolean;
+}
