@@ -1,10 +1,10 @@
 // Frame to summary. Each metric stands beside the same work of the native yardstick, in turns on the same frames:
 //
 //   decode_binance20, decode_bitstamp100   copy the frame into the kernel, decode it
-//   merge_2x10                             merge, stamp and publish one summary
+//   merge_2x10                             merge and publish one summary, at a given time
 //   slot_transfer                          copy a book into a slot, publish it, take it
 //   decode_both_and_merge                  decode both, copy the books into the merger's memory, merge; no hand-over
-//   frame_to_summary                       the whole road: decode both, publish both in slots, mark, sweep;
+//   frame_to_summary                       the whole road: decode both, publish both in slots, mark, sweep, stamp;
 //                                          its reference is the yardstick's decode_both_and_merge + 2 slot_transfer
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
@@ -87,8 +87,8 @@ class HotPath {
     markDirty(this.memory.words, this.layout.venueDirty + venue * this.layout.venueDirtyBytes, 1, 0);
   }
 
-  merge(): number {
-    this.merger.merge(0);
+  merge(nowNs: number): number {
+    this.merger.merge(0, nowNs);
     return 1;
   }
 
@@ -104,7 +104,7 @@ class HotPath {
     this.memory.write(this.fronts[0]!, this.decode.book);
     this.decodeBitstamp(receivedNs);
     this.memory.write(this.fronts[1]!, this.decode.book);
-    return this.merge();
+    return this.merge(receivedNs);
   }
 
   frameToSummary(receivedNs: number): number {
@@ -156,7 +156,7 @@ export const bench: Bench = {
     const metrics: Readonly<Record<string, (iteration: number) => number>> = {
       decode_binance20: (i) => path.decodeBinance(i),
       decode_bitstamp100: (i) => path.decodeBitstamp(i),
-      merge_2x10: () => path.merge(),
+      merge_2x10: (i) => path.merge(i),
       slot_transfer: () => path.transfer(),
       decode_both_and_merge: (i) => path.decodeBothAndMerge(i),
       frame_to_summary: (i) => path.frameToSummary(i),

@@ -6,7 +6,7 @@ interface MergeExports {
   sweep(): number;
   spin(iterations: number): number;
   expire(): number;
-  merge(symbol: number): void;
+  merge(symbol: number, nowNs: number): void;
 }
 
 const PAGE_BYTES = 65_536;
@@ -52,8 +52,8 @@ export class MergeKernel {
     return this.kernel.expire();
   }
 
-  /** Merges a symbol now, whether it is marked or not. */
-  merge(symbol: number): void {
-    this.kernel.merge(symbol);
+  /** Merges a symbol at the given time, whether it is marked or not. */
+  merge(symbol: number, nowNs: number): void {
+    this.kernel.merge(symbol, nowNs);
   }
 }

@@ -125,8 +125,7 @@ function mark(word: usize, bit: u32): void {
 }
 
 /** Merges one symbol and publishes its summary. */
-function mergeSymbol(symbol: u32): void {
-  const started = now();
+function mergeSymbol(symbol: u32, started: f64): void {
   const nowMs = millisecondsOf(started);
   const slot = summarySlots + <usize>symbol * summarySlotBytes;
   const summary = slotBack(slot);
@@ -170,9 +169,9 @@ function mergeSymbol(symbol: u32): void {
   if (symbols > FLAT_SYMBOLS) mark(outputDirty + ((symbol >> 10) << 2), 1 << ((symbol >> 5) & 31));
 }
 
-/** Merges a symbol now, whether it is marked or not. */
-export function merge(symbol: u32): void {
-  mergeSymbol(symbol);
+/** Merges a symbol at the given time, whether it is marked or not. */
+export function merge(symbol: u32, nowNs: f64): void {
+  mergeSymbol(symbol, nowNs);
   ring(1);
 }
 
@@ -194,7 +193,7 @@ function sweepWord(venue: u32, word: u32, bitmap: usize): u32 {
     const symbol = (word << 5) | ctz<u32>(bits);
     // A merge for an earlier venue's mark has taken this book already.
     if (symbol >= symbols || (atomic.load<i32>(bookSlot(venue, symbol), SLOT_STATE) & SLOT_FRESH) == 0) continue;
-    mergeSymbol(symbol);
+    mergeSymbol(symbol, now());
     merged++;
   }
   return merged;
@@ -242,7 +241,7 @@ export function expire(): u32 {
       live |= (<u32>isIn(venue, symbol, nowMs)) << venue;
     }
     if (live == load<u32>(row, 8)) continue;
-    mergeSymbol(symbol);
+    mergeSymbol(symbol, now());
     merged++;
   }
   if (merged != 0) ring(merged);

@@ -26,8 +26,9 @@ v128.store(MARKS, i8x16.splat(0x3a), 32); // :
  *     97234.11"   ->   0 0 0 9 7 2 3 4 | 1 1 0 0 0 0 0 0
  *
  * A number that does not fit (no digit before or behind the point, more than eight on a side) has the quote behind it
- * in every lane, so that the check of the digits fails. There is a row for every length that 32 bytes can give, -3 to 32,
- * so that nothing needs a check before the look-up; lengths beyond 0..15 are found out at the end.
+ * in every lane, so that the check of the digits fails. There is a row for every length that 32 bytes can give (-3 to 32:
+ * an amount's is what is left behind the price less three), so that nothing needs a check before the look-up; lengths
+ * beyond 0..15 are found out at the end.
  */
 const PLACEMENTS = memory.data(18432, 16);
 const ROW_OF_NOTHING: usize = PLACEMENTS + (3 << 9);
@@ -44,12 +45,11 @@ for (let length: i32 = -3; length <= 32; length++)
     }
   }
 
-/** `text` begins with the number; a vector without a point counts as one with its point at 16. */
+/** Where the row stands for a number that begins `text`; without a point there it counts as one with its point at 16. */
 @inline
-function placed(text: v128, length: u32): v128 {
+function rowOf(text: v128, rows: u32): usize {
   const points = <u32>i8x16.bitmask(i8x16.eq(text, v128.load(MARKS, 16)));
-  const row = ROW_OF_NOTHING + (length << 9) + (ctz<u32>(points | 0x10000) << 4);
-  return i8x16.swizzle(digitsOf(text), v128.load(row));
+  return (rows << 9) + (ctz<u32>(points | 0x10000) << 4);
 }
 
 /** A level that is too long for one vector, or at another scale. Answers the position of the quote that ends it. */
@@ -116,14 +116,15 @@ function shortLevels(start: usize, out: usize, depth: u32, bids: bool): usize {
     const later = quotes & (quotes - 1);
     const length = ctz<u32>(quotes);
     const end = ctz<u32>(later & (later - 1));
-    const amountLength = end - length - 3;
+    const rest = end - length;
     const middle = at + length;
     closing = at + end;
     next = load<u32>(closing, 1);
-    lengths |= length | amountLength;
+    lengths |= length | (rest - 3);
     between |= <u32>load<u16>(middle, 1) ^ NEXT_AMOUNT;
-    const price = placed(text, length);
-    const amount = placed(v128.load(middle, 3), amountLength);
+    const second = v128.load(middle, 3);
+    const price = i8x16.swizzle(digitsOf(text), v128.load(rowOf(text, length), ROW_OF_NOTHING));
+    const amount = i8x16.swizzle(digitsOf(second), v128.load(rowOf(second, rest), PLACEMENTS));
     largest = i8x16.max_u(largest, i8x16.max_u(price, amount));
     const level = fixedPointOf(eightsOf(quartersOf(price), quartersOf(amount)));
     v128.store(write, level);
