@@ -15,7 +15,7 @@ const { waitAsync } = Atomics as unknown as AsyncWait;
 export interface LoopConsumerOptions {
   /**
    * For how long after the last work the loop is polled, once a turn, before it waits for the doorbell. Waking an event
-   * loop that sleeps in the kernel takes 20-40 us by any means there is (waitAsync and MessagePort measure the same);
+   * loop that sleeps in the kernel takes 7-40 us by any means there is (waitAsync and MessagePort measure the same);
    * a loop that is being polled sees a publication in about 1 us, at the price of one busy core. 0 never polls.
    */
   readonly pollMs: number;
