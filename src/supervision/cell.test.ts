@@ -230,6 +230,8 @@ describe('a life', () => {
     await stage.settle();
     await stage.stop();
     expect(steps).toEqual(['aborted', 'end half open shutdown']);
+    // It was not waited for in vain and then abandoned.
+    expect(stage.clock.now()).toBe(0);
     await expect(starting).rejects.toMatchObject({ code: 'TW_ASK_TERMINATED' });
   });
 
