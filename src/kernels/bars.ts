@@ -188,9 +188,14 @@ export class BarsKernel {
     throw new TapeworksError('TW_KLINE_WORKER_FULL', `no room for symbol ${symbol}`, { symbol, symbols: this.symbols });
   }
 
-  /** Applies the first `trades` records of `input`; returns how many changed a bar. */
-  apply(trades: number): number {
-    return this.#exports.apply(this.#inputAddress, trades);
+  /** Forgets every symbol and every clock; `input` keeps what is in it. */
+  reset(): void {
+    this.#configure();
+  }
+
+  /** Applies `trades` records of `input`, from the one numbered `first`; returns how many changed a bar. */
+  apply(trades: number, first = 0): number {
+    return this.#exports.apply(this.#inputAddress + first * TRADE_BYTES, trades);
   }
 
   /** Tells the time at a venue. Windows that ended `graceUs` before it are closed. */
