@@ -3,6 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { consoleBehaviour } from '../console/actor.ts';
 import type { ConsoleSources } from '../console/sources.ts';
+import { DECIMALS_DEFAULT } from '../protocols/book-layout.ts';
 import type { HealthView } from '../protocols/console-api.ts';
 import type { ExchangeStatus } from '../protocols/exchange.ts';
 import { type ActorKind, NO_TREE, type TopologyTree } from '../protocols/topology.ts';
@@ -173,10 +174,7 @@ export class Program {
 
   #shapeOf(symbol: string) {
     const instrument = this.#configuration.topology.instruments[symbol];
-    return {
-      name: symbol,
-      priceDecimals: instrument?.priceScale ?? 8,
-      amountDecimals: instrument?.amountScale ?? 8,
-    };
+    const scale = instrument?.scale ?? DECIMALS_DEFAULT;
+    return { name: symbol, priceDecimals: scale, amountDecimals: scale };
   }
 }

@@ -48,8 +48,8 @@ export interface RateLimit {
 export interface MappedSymbol {
   readonly instrument: string;
   readonly symbol: string;
-  readonly priceScale: number;
-  readonly amountScale: number;
+  /** Decimals of the fixed point in which its prices and amounts are kept. */
+  readonly scale: number;
 }
 
 export type BookFeed = 'snapshot' | 'delta' | 'off' | 'venue-default';

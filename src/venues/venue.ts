@@ -18,7 +18,7 @@ export interface Venue {
   readonly facts: VenueFacts;
   readonly dialect: Dialect;
   readonly simulation: VenueSimulation;
-  readonly walker?: Walker;
+  readonly walker: Walker;
 }
 
 /** How a venue's data frames are read. */
@@ -27,6 +27,10 @@ export interface Walker {
   decode(kernel: DecodeKernel, frame: Uint8Array, receivedNs: number): number;
   /** What stands in a frame of this kind to say whose it is: the stream's name, or the symbol. */
   routeBy(kind: StreamKind): 'stream' | 'symbol';
+  /** The depth to which the venue wants an incremental book cut after each update; none where it sends all levels. */
+  readonly bookCut?: number;
+  /** Where the snapshot is fetched that a venue's diffs stand on; none where the stream itself begins with one. */
+  snapshotUrl?(restUrl: string, symbol: string): string;
 }
 
 export function streamFacts(facts: VenueFacts, kind: StreamKind): StreamFacts {

@@ -4,7 +4,7 @@ import type { NewEvent } from '../../protocols/event-producer.ts';
 import { FeedRecorder } from './feed-recorder.ts';
 
 const DEPTH = 2;
-const MAPPED = { instrument: 'BTC-USD', symbol: 'BTCUSDT', priceScale: 8, amountScale: 8 };
+const MAPPED = { instrument: 'BTC-USD', symbol: 'BTCUSDT', scale: 8 };
 
 function stage() {
   const told: NewEvent[] = [];

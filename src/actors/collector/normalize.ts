@@ -68,6 +68,6 @@ function bookEvent(
 }
 
 /** The kernels read a symbol's prices and amounts at one scale. */
-function decimalAt(view: DataView, at: number, { priceScale }: MappedSymbol): string {
-  return toText(view.getUint32(at, true), view.getUint32(at + 4, true), priceScale, false);
+function decimalAt(view: DataView, at: number, { scale }: MappedSymbol): string {
+  return toText(view.getUint32(at, true), view.getUint32(at + 4, true), scale, false);
 }

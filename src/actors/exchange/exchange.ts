@@ -38,6 +38,9 @@ export interface ExchangeOptions {
 }
 
 const NS_PER_MS = 1e6;
+/** Levels a side that an incremental book may hold, and room for symbols that are added while a connection lives. */
+const BOOK_LEVELS = 2_000;
+const BOOKS_SPARE = 16;
 /** A venue that pings us is asked for a sign of life of its own when it has been silent for this long. */
 const PING_AFTER_MS = 15_000;
 
@@ -61,10 +64,7 @@ export class Exchange {
     this.#settings = options.settings;
     this.#streams = wantedStreams(options.venue, options.settings, options.bookIndex);
     this.#reader = new FrameReader({
-      kernel: new DecodeKernel({
-        frameBytes: options.settings.maxFrameBytes,
-        ...(options.books !== undefined && { depth: options.books.depth }),
-      }),
+      newKernel: () => this.#newKernel(),
       venue: options.venue,
       restUrl: options.restUrl,
       counters: this.#counters,
@@ -183,7 +183,18 @@ export class Exchange {
         },
       },
     );
+    this.#reader.attach(link);
     return link;
+  }
+
+  #newKernel(): DecodeKernel {
+    const { books, settings } = this.#options;
+    const count = [...this.#streams.values()].filter((stream) => stream.kind === 'book-delta').length;
+    return new DecodeKernel({
+      frameBytes: settings.maxFrameBytes,
+      books: { count: count === 0 ? 0 : count + BOOKS_SPARE, levels: BOOK_LEVELS },
+      ...(books !== undefined && { depth: books.depth }),
+    });
   }
 
   #opened(link: Link): void {
@@ -253,6 +264,7 @@ export class Exchange {
     const frame = this.#options.venue.dialect.classify(text);
     if (frame.kind === 'unknown') this.#counters.refuse('TW_FRAME_UNKNOWN', 0, Buffer.from(text));
     this.#alive(link, atNs);
+    if (frame.sequence !== undefined && !this.#reader.isNextFrame(link, frame.sequence)) return;
     this.#subscriptions(link, { kind: 'control', frame, nowNs: atNs });
   }
 
@@ -330,7 +342,10 @@ export class Exchange {
     this.#successor = undefined;
     this.#counters.rotations++;
     this.#since = { ns: now, reason: 'rotated' };
-    this.#reader.endHandover(uncovered.map((name) => this.#streams.get(name)).filter((one) => one !== undefined));
+    this.#reader.endHandover(
+      promoted,
+      uncovered.map((name) => this.#streams.get(name)).filter((one) => one !== undefined),
+    );
   }
 
   #endLink(link: Link | undefined): void {

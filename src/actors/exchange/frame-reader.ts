@@ -1,9 +1,11 @@
 // The hot path of an exchange: a frame in, a book in its slot or trades in their rings, nothing allocated on the way.
-import { BOOK_SNAPSHOT, CONTROL, TRADES } from '../../kernels/assembly/lib/contract.ts';
+import { BOOK_DELTA, BOOK_SNAPSHOT, CONTROL, TRADES } from '../../kernels/assembly/lib/contract.ts';
 import type { DecodeKernel } from '../../kernels/decode.ts';
 import { TRADE, TRADE_BYTES } from '../../protocols/trade-layout.ts';
+import { judgeFrame } from '../../venues/coinbase/sequence.ts';
 import type { Venue } from '../../venues/venue.ts';
 import type { Counters } from './counters.ts';
+import { DeltaReader } from './delta-reader.ts';
 import type { Link } from './link.ts';
 import { refusalCode } from './refusals.ts';
 import type { Stream } from './stream.ts';
@@ -11,7 +13,7 @@ import type { BookTarget, TradeTarget } from './targets.ts';
 import { TradeHandovers } from './trade-handover.ts';
 
 export interface FrameReaderOptions {
-  readonly kernel: DecodeKernel;
+  readonly newKernel: () => DecodeKernel;
   readonly venue: Venue;
   readonly restUrl: string;
   readonly counters: Counters;
@@ -26,25 +28,48 @@ export interface FrameReaderOptions {
 /** What a name in a frame stands for: a book, trades, or both. */
 interface Route {
   readonly name: string;
+  readonly scale: number;
   book: Stream | undefined;
   trades: Stream | undefined;
+}
+
+/** What one connection's frames are read with. */
+export interface Reading {
+  readonly kernel: DecodeKernel;
+  readonly tradeView: DataView;
+  readonly deltas: DeltaReader;
 }
 
 const RENUMBERED_AFTER_NS = 1e9;
 
 export class FrameReader {
   readonly #options: FrameReaderOptions;
-  readonly #kernel: DecodeKernel;
-  readonly #tradeView: DataView;
   readonly #routes: Route[] = [];
+  readonly #links = new Set<Link>();
   readonly #handovers: TradeHandovers;
+  /** The venue numbers all frames of a connection, so one missing number puts all its books in doubt. */
+  readonly #isNumbered: boolean;
 
   constructor(options: FrameReaderOptions) {
     this.#options = options;
-    this.#kernel = options.kernel;
+    this.#isNumbered = Object.values(options.venue.facts.streams).some((one) => one.gapProof === 'connection-sequence');
     this.#handovers = new TradeHandovers((stream, atNs) => options.onCovered(stream, atNs));
-    const { buffer, byteOffset, byteLength } = options.kernel.trades;
-    this.#tradeView = new DataView(buffer, byteOffset, byteLength);
+  }
+
+  /** Makes a connection readable. */
+  attach(link: Link): void {
+    const kernel = this.#options.newKernel();
+    const { buffer, byteOffset, byteLength } = kernel.trades;
+    const { venue, restUrl, books, onCovered, onBroken } = this.#options;
+    const deltas = new DeltaReader({ walker: venue.walker, restUrl, books, onCovered, onBroken }, link, kernel);
+    link.reading = { kernel, tradeView: new DataView(buffer, byteOffset, byteLength), deltas };
+    this.#links.add(link);
+    for (const [index, route] of this.#routes.entries()) this.#teach(link.reading, route, index);
+  }
+
+  #teach({ kernel, deltas }: Reading, route: Route, index: number): void {
+    kernel.addRoute(route.name, index, route.scale);
+    if (route.book?.kind === 'book-delta') deltas.open(route.book, index);
   }
 
   /** From now on these streams are read; a stream that left keeps its route and is read to nowhere. */
@@ -54,41 +79,62 @@ export class FrameReader {
       route.trades = undefined;
     }
     for (const stream of streams.values()) {
-      const name = this.#options.venue.walker!.routeBy(stream.kind) === 'stream' ? stream.name : stream.mapped.symbol;
-      let route = this.#routes.find((known) => known.name === name);
-      if (route === undefined) {
-        route = { name, book: undefined, trades: undefined };
-        this.#kernel.addRoute(name, this.#routes.length, stream.mapped.priceScale);
-        this.#routes.push(route);
+      const name = this.#options.venue.walker.routeBy(stream.kind) === 'stream' ? stream.name : stream.mapped.symbol;
+      let index = this.#routes.findIndex((known) => known.name === name);
+      if (index < 0) {
+        index = this.#routes.length;
+        this.#routes.push({ name, scale: stream.mapped.scale, book: undefined, trades: undefined });
       }
+      const route = this.#routes[index]!;
+      const isNew = stream.kind === 'trades' ? route.trades === undefined : route.book === undefined;
       if (stream.kind === 'trades') route.trades = stream;
       else route.book = stream;
+      if (isNew) for (const link of this.#links) this.#teach(link.reading!, route, index);
     }
   }
 
   read(link: Link, frame: Buffer, receivedNs: number): void {
     this.#options.counters.messages++;
     link.heardNs = receivedNs;
-    const code = this.#options.venue.walker!.decode(this.#kernel, frame, receivedNs);
+    const reading = link.reading!;
+    const code = this.#options.venue.walker.decode(reading.kernel, frame, receivedNs);
+    if (this.#isNumbered && (code === BOOK_DELTA || code === TRADES)) {
+      if (!this.isNextFrame(link, reading.kernel.sequence)) return;
+    }
     switch (code) {
       case BOOK_SNAPSHOT:
-        this.#book(link, receivedNs);
+        this.#book(link, reading.kernel, receivedNs);
+        break;
+      case BOOK_DELTA:
+        reading.deltas.read(frame, receivedNs);
         break;
       case TRADES:
-        this.#trades(link, receivedNs);
+        this.#trades(link, reading, receivedNs);
         break;
       case CONTROL:
         this.#options.onControl(link, frame.toString('utf8'), receivedNs);
         break;
       default:
-        this.#options.counters.refuse(refusalCode(code), this.#kernel.failedAt, frame);
+        this.#options.counters.refuse(refusalCode(code), reading.kernel.failedAt, frame);
     }
   }
 
-  #book(link: Link, receivedNs: number): void {
-    const stream = this.#routes[this.#kernel.route]?.book;
+  /** Of a venue that numbers all frames of a connection: false when the frame is old, or proves that others are missing. */
+  isNextFrame(link: Link, sequence: number): boolean {
+    const verdict = judgeFrame(link.frameSequence, sequence);
+    if (verdict === 'next') link.frameSequence = sequence;
+    if (verdict === 'gap') {
+      const stream = this.#routes.find((route) => route.book !== undefined)?.book;
+      const missing = `frames ${(link.frameSequence ?? -1) + 1} to ${sequence - 1} are missing`;
+      if (stream !== undefined) this.#options.onBroken(link, stream, missing);
+    }
+    return verdict === 'next';
+  }
+
+  #book(link: Link, kernel: DecodeKernel, receivedNs: number): void {
+    const stream = this.#routes[kernel.route]?.book;
     if (stream === undefined) return;
-    const { sequence } = this.#kernel;
+    const { sequence } = kernel;
     link.dataNs = receivedNs;
     if (sequence < stream.lastSequence && !this.#isRenumbered(stream, receivedNs)) {
       stream.heardOld(receivedNs);
@@ -103,7 +149,7 @@ export class FrameReader {
       return;
     }
     stream.lastSequence = sequence;
-    this.#options.books?.publish(stream.symbol, this.#kernel.book, stream.countsUntilMs);
+    this.#options.books?.publish(stream.symbol, kernel.book, stream.countsUntilMs);
   }
 
   /** One old frame came out of order; nothing but old ones for a while means that the venue counts anew. */
@@ -114,10 +160,9 @@ export class FrameReader {
     return true;
   }
 
-  #trades(link: Link, receivedNs: number): void {
+  #trades(link: Link, { kernel, tradeView: view }: Reading, receivedNs: number): void {
     link.dataNs = receivedNs;
-    const { trades, count } = this.#kernel;
-    const view = this.#tradeView;
+    const { trades, count } = kernel;
     for (let trade = 0; trade < count; trade++) {
       const offset = trade * TRADE_BYTES;
       const stream = this.#routes[view.getUint32(offset + TRADE.symbol, true)]?.trades;
@@ -153,13 +198,16 @@ export class FrameReader {
   }
 
   /** The successor is the connection now. `uncovered` streams may have a hole. */
-  endHandover(uncovered: readonly Stream[]): void {
+  endHandover(link: Link, uncovered: readonly Stream[]): void {
     this.#handovers.end();
     for (const stream of uncovered) stream.gaps++;
+    link.reading?.deltas.publishAll(link.heardNs);
   }
 
   /** The connection is gone, and with it the books that stood on its frames. */
   forget(link: Link): void {
     if (link.role === 'successor') this.#handovers.forget();
+    link.reading?.deltas.close();
+    this.#links.delete(link);
   }
 }

@@ -7,6 +7,7 @@ import {
 } from '../../venues/subscriptions.ts';
 import type { Venue } from '../../venues/venue.ts';
 import { Connection, type ConnectionEvents, type ConnectionOptions } from './connection.ts';
+import type { Reading } from './frame-reader.ts';
 
 /** A connection with what is subscribed on it. The successor becomes the current one when it takes over. */
 export class Link {
@@ -17,6 +18,8 @@ export class Link {
   pingedNs = 0;
   /** The number of the connection's last frame, where the venue counts them over all streams. */
   frameSequence: number | undefined;
+  /** How its frames are read; its incremental books are its own. */
+  reading: Reading | undefined;
   readonly #connection: Connection;
   readonly #protocol: SubscriptionProtocol;
   #subscriptions: Subscriptions = NO_SUBSCRIPTIONS;

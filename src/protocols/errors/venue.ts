@@ -15,11 +15,11 @@ export const VENUE_ERRORS = {
   },
   TW_FRAME_OVERFLOW: {
     means: "A number in a frame needs more than 64 bits at the instrument's scale.",
-    remedy: 'Give the instrument a smaller priceScale or amountScale in config/topology.yaml.',
+    remedy: 'Give the instrument a smaller scale in config/topology.yaml.',
   },
   TW_FRAME_PRECISION: {
     means: "A number in a frame has digits beyond the instrument's scale.",
-    remedy: 'Give the instrument a larger priceScale or amountScale in config/topology.yaml.',
+    remedy: 'Give the instrument a larger scale in config/topology.yaml.',
   },
   TW_FRAME_ORDER: {
     means: 'The levels of a snapshot are not strictly best first.',

@@ -92,9 +92,9 @@ function withoutUndefined<T>(mapping: { readonly [key: string]: T | undefined })
 
 /** The symbols of a venue, in the order of the file: one that is added at its end moves none of the others. */
 function symbolsOf({ topology }: Configuration, venue: string): wanted.MappedSymbol[] {
-  return Object.entries(topology.instruments).flatMap(([instrument, { venues, priceScale, amountScale }]) => {
+  return Object.entries(topology.instruments).flatMap(([instrument, { venues, scale }]) => {
     const symbol = venues[venue];
-    return symbol === undefined ? [] : [{ instrument, symbol, priceScale, amountScale }];
+    return symbol === undefined ? [] : [{ instrument, symbol, scale }];
   });
 }
 
@@ -129,11 +129,11 @@ export function partitionWorkers(config: Configuration): wanted.PartitionWorkerS
     include.some((pattern) => matchesPattern(pattern, symbol)) &&
     !exclude.some((pattern) => matchesPattern(pattern, symbol));
   const indexed = Object.entries(instruments)
-    .flatMap(([instrument, { venues, priceScale, amountScale }], row) =>
+    .flatMap(([instrument, { venues, scale }], row) =>
       klineVenues(config.topology).flatMap((venue, column) => {
         const symbol = venues[venue];
         if (symbol === undefined || !wants(symbol)) return [];
-        return [{ venue, instrument, symbol, priceScale, amountScale, worker: (row + column) % klines.workers }];
+        return [{ venue, instrument, symbol, scale, worker: (row + column) % klines.workers }];
       }),
     )
     .map((mapped, index) => ({ ...mapped, index }));

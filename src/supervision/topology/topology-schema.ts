@@ -37,8 +37,7 @@ const instruments = mapping(
       venueName('The venue.'),
       venueSymbol('Its symbol there.'),
     ),
-    priceScale: integer('Decimals kept of a price.', 0, 18).prefault(8),
-    amountScale: integer('Decimals kept of an amount.', 0, 18).prefault(8),
+    scale: integer('Decimals kept of prices and amounts.', 0, 18).prefault(8),
   }),
 ).prefault({
   'BTC-USD': { venues: { binance: 'BTCUSDT', bitstamp: 'btcusd', kraken: 'BTC/USD', coinbase: 'BTC-USD' } },

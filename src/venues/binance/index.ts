@@ -1,14 +1,12 @@
-import type { Venue } from '../venue.ts';
+import type { Venue, Walker } from '../venue.ts';
 import { BINANCE } from './facts.ts';
 import { binanceDialect } from './protocol.ts';
 import { binanceSimulation } from './simulator.ts';
 
-export const binance: Venue = {
-  facts: BINANCE,
-  dialect: binanceDialect,
-  simulation: binanceSimulation,
-  walker: {
-    routeBy: (kind) => (kind === 'book' ? 'stream' : 'symbol'),
-    decode: (kernel, frame, receivedNs) => kernel.binance(frame, receivedNs),
-  },
+const walker: Walker = {
+  routeBy: (kind) => (kind === 'book' ? 'stream' : 'symbol'),
+  decode: (kernel, frame, receivedNs) => kernel.binance(frame, receivedNs),
+  snapshotUrl: (restUrl, symbol) => `${restUrl}/api/v3/depth?symbol=${encodeURIComponent(symbol)}&limit=1000`,
 };
+
+export const binance: Venue = { facts: BINANCE, dialect: binanceDialect, simulation: binanceSimulation, walker };

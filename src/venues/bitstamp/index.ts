@@ -1,11 +1,11 @@
-import type { Venue } from '../venue.ts';
+import type { Venue, Walker } from '../venue.ts';
 import { BITSTAMP } from './facts.ts';
 import { bitstampDialect } from './protocol.ts';
 import { bitstampSimulation } from './simulator.ts';
 
-export const bitstamp: Venue = {
-  facts: BITSTAMP,
-  dialect: bitstampDialect,
-  simulation: bitstampSimulation,
-  walker: { routeBy: () => 'stream', decode: (kernel, frame, receivedNs) => kernel.bitstamp(frame, receivedNs) },
+const walker: Walker = {
+  routeBy: () => 'stream',
+  decode: (kernel, frame, receivedNs) => kernel.bitstamp(frame, receivedNs),
 };
+
+export const bitstamp: Venue = { facts: BITSTAMP, dialect: bitstampDialect, simulation: bitstampSimulation, walker };

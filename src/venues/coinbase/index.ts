@@ -1,6 +1,11 @@
-import type { Venue } from '../venue.ts';
+import type { Venue, Walker } from '../venue.ts';
 import { COINBASE } from './facts.ts';
 import { coinbaseDialect } from './protocol.ts';
 import { coinbaseSimulation } from './simulator.ts';
 
-export const coinbase: Venue = { facts: COINBASE, dialect: coinbaseDialect, simulation: coinbaseSimulation };
+const walker: Walker = {
+  routeBy: () => 'symbol',
+  decode: (kernel, frame, receivedNs) => kernel.coinbase(frame, receivedNs),
+};
+
+export const coinbase: Venue = { facts: COINBASE, dialect: coinbaseDialect, simulation: coinbaseSimulation, walker };

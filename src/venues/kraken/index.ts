@@ -1,6 +1,12 @@
-import type { Venue } from '../venue.ts';
+import type { Venue, Walker } from '../venue.ts';
 import { KRAKEN } from './facts.ts';
 import { krakenDialect } from './protocol.ts';
 import { krakenSimulation } from './simulator.ts';
 
-export const kraken: Venue = { facts: KRAKEN, dialect: krakenDialect, simulation: krakenSimulation };
+const walker: Walker = {
+  routeBy: () => 'symbol',
+  decode: (kernel, frame, receivedNs) => kernel.kraken(frame, receivedNs),
+  bookCut: 100,
+};
+
+export const kraken: Venue = { facts: KRAKEN, dialect: krakenDialect, simulation: krakenSimulation, walker };

@@ -1,0 +1,203 @@
+// Incremental books: each connection builds its own, in its own kernel, from a snapshot on. The current connection's books
+// are published; a successor's are ready when it takes over.
+//
+//   waiting --snapshot on the stream (Kraken, Coinbase)----------------> following --checksum, gap, thin--> waiting
+//      |                                                                     ^
+//      +--first diff (Binance)--> buffering --REST snapshot that it continues-+
+import {
+  APPLIED,
+  APPLY_CHECKSUM_DIFFERS,
+  APPLY_THIN,
+  DELTA_BYTES,
+  DELTA_FIRST_SEQUENCE,
+  DELTA_FLAGS,
+  DELTA_IS_SNAPSHOT,
+  DELTA_LAST_SEQUENCE,
+  DELTA_ROUTE,
+} from '../../kernels/assembly/lib/contract.ts';
+import type { DecodeKernel } from '../../kernels/decode.ts';
+import { type DepthSync, receiveDiff, receiveSnapshot, UNSYNCED } from '../../venues/binance/sequence.ts';
+import type { Walker } from '../../venues/venue.ts';
+import type { Link } from './link.ts';
+import type { Stream } from './stream.ts';
+import type { BookTarget } from './targets.ts';
+
+/** Diffs that wait for a snapshot; more than that, and the snapshot is too old when it comes. */
+const BUFFERED_MAX = 1_000;
+const REFETCH_MS = 500;
+const FETCHES_MAX = 10;
+const FETCH_DEADLINE_MS = 10_000;
+
+export interface DeltaReaderOptions {
+  readonly walker: Walker;
+  readonly restUrl: string;
+  readonly books: BookTarget | undefined;
+  onCovered(stream: Stream, atNs: number): void;
+  onBroken(link: Link, stream: Stream, reason: string): void;
+}
+
+/** One stream's book on one connection. */
+interface Following {
+  readonly stream: Stream;
+  readonly route: number;
+  isFollowing: boolean;
+  /** For a venue whose diffs stand on a REST snapshot. */
+  sync: DepthSync;
+  buffered: Buffer[];
+  fetching: AbortController | undefined;
+}
+
+/** The incremental books of one connection. */
+export class DeltaReader {
+  readonly #options: DeltaReaderOptions;
+  readonly #link: Link;
+  readonly #kernel: DecodeKernel;
+  readonly #books = new Map<number, Following>();
+
+  constructor(options: DeltaReaderOptions, link: Link, kernel: DecodeKernel) {
+    this.#options = options;
+    this.#link = link;
+    this.#kernel = kernel;
+  }
+
+  /** Begins, or begins anew, the book of a stream. */
+  open(stream: Stream, route: number): void {
+    this.#books.get(route)?.fetching?.abort();
+    this.#kernel.openBook(route, stream.mapped.scale, this.#options.walker.bookCut ?? 0);
+    const fresh = { isFollowing: false, sync: UNSYNCED, buffered: [], fetching: undefined };
+    this.#books.set(route, { stream, route, ...fresh });
+  }
+
+  /** The kernel has decoded a frame of deltas; `frame` is kept only where it must wait for a snapshot. */
+  read(frame: Buffer, receivedNs: number): void {
+    const { deltas, count } = this.#kernel;
+    for (let index = 0; index < count; index++) {
+      const at = index * DELTA_BYTES;
+      const book = this.#books.get(deltas.getUint32(at + DELTA_ROUTE, true));
+      if (book === undefined) continue;
+      const isSnapshot = (deltas.getUint32(at + DELTA_FLAGS, true) & DELTA_IS_SNAPSHOT) !== 0;
+      if (this.#options.walker.snapshotUrl !== undefined && !isSnapshot) {
+        if (!this.#isNextDiff(book, at, frame)) continue;
+      } else if (!isSnapshot && !book.isFollowing) continue;
+      this.#apply(book, index, receivedNs);
+    }
+  }
+
+  /** Publishes every book: the connection has just become the current one. */
+  publishAll(receivedNs: number): void {
+    for (const book of this.#books.values()) if (book.isFollowing) this.#publish(book, receivedNs);
+  }
+
+  close(): void {
+    for (const book of this.#books.values()) book.fetching?.abort();
+    this.#books.clear();
+  }
+
+  #apply(book: Following, index: number, receivedNs: number): void {
+    const code = this.#kernel.applyDelta(index);
+    if (code !== APPLIED) {
+      this.#break(book, reasonOf(code));
+      return;
+    }
+    this.#following(book, receivedNs);
+    this.#publish(book, receivedNs);
+  }
+
+  #following(book: Following, receivedNs: number): void {
+    const { stream } = book;
+    stream.heard(receivedNs);
+    this.#link.dataNs = receivedNs;
+    if (this.#link.role === 'current') stream.isBroken = false;
+    else if (!book.isFollowing) this.#options.onCovered(stream, receivedNs);
+    book.isFollowing = true;
+  }
+
+  #publish(book: Following, receivedNs: number): void {
+    if (this.#link.role !== 'current' || this.#options.books === undefined) return;
+    const code = this.#kernel.topOfBook(book.route, receivedNs);
+    if (code === APPLIED) {
+      this.#options.books.publish(book.stream.symbol, this.#kernel.book, book.stream.countsUntilMs);
+    } else this.#break(book, reasonOf(code));
+  }
+
+  #break(book: Following, reason: string): void {
+    this.open(book.stream, book.route);
+    if (this.#link.role === 'current') book.stream.isBroken = true;
+    this.#options.onBroken(this.#link, book.stream, reason);
+  }
+
+  // --- diffs that stand on a REST snapshot ---
+
+  /** True when the diff is to be applied now. */
+  #isNextDiff(book: Following, at: number, frame: Buffer): boolean {
+    const first = this.#kernel.deltas.getBigUint64(at + DELTA_FIRST_SEQUENCE, true);
+    const last = this.#kernel.deltas.getBigUint64(at + DELTA_LAST_SEQUENCE, true);
+    const [sync, action] = receiveDiff(book.sync, first, last);
+    book.sync = sync;
+    if (action === 'apply') return true;
+    if (action === 'ignore') {
+      book.stream.duplicates++;
+      return false;
+    }
+    if (action === 'resync') {
+      book.stream.gaps++;
+      book.isFollowing = false;
+      if (this.#link.role === 'current') {
+        book.stream.isBroken = true;
+        this.#options.books?.leaveOut(book.stream.symbol);
+      }
+    }
+    if (book.buffered.length < BUFFERED_MAX) book.buffered.push(frame);
+    if (book.fetching === undefined) void this.#fetch(book);
+    return false;
+  }
+
+  async #fetch(book: Following): Promise<void> {
+    const abort = new AbortController();
+    book.fetching = abort;
+    const { symbol } = book.stream.mapped;
+    const url = this.#options.walker.snapshotUrl!(this.#options.restUrl, symbol);
+    for (let fetches = 0; fetches < FETCHES_MAX && !abort.signal.aborted; fetches++) {
+      const bytes = await fetchBytes(url, abort.signal);
+      if (abort.signal.aborted) return;
+      if (bytes !== undefined && this.#useSnapshot(book, bytes)) return;
+      await new Promise((resolve) => setTimeout(resolve, REFETCH_MS));
+    }
+    if (!abort.signal.aborted) this.#break(book, `no usable snapshot in ${FETCHES_MAX} tries`);
+  }
+
+  #useSnapshot(book: Following, bytes: Buffer): boolean {
+    if (this.#kernel.snapshot(bytes, book.route, book.stream.mapped.scale) <= 0) return false;
+    const last = this.#kernel.deltas.getBigUint64(DELTA_LAST_SEQUENCE, true);
+    const [sync, verdict] = receiveSnapshot(book.sync, last);
+    book.sync = sync;
+    if (verdict === 'refetch' || this.#kernel.applyDelta(0) !== APPLIED) return false;
+    this.#kernel.endOfKnown(book.route);
+    book.fetching = undefined;
+    const buffered = book.buffered;
+    book.buffered = [];
+    for (const frame of buffered) {
+      if (this.#options.walker.decode(this.#kernel, frame, this.#link.heardNs) > 0)
+        this.read(frame, this.#link.heardNs);
+    }
+    this.#following(book, this.#link.heardNs);
+    this.#publish(book, this.#link.heardNs);
+    return true;
+  }
+}
+
+function reasonOf(code: number): string {
+  if (code === APPLY_CHECKSUM_DIFFERS) return "the checksum of the book differs from the venue's";
+  if (code === APPLY_THIN) return 'too few levels are left near the top of the book';
+  return `the book refused an update (${code})`;
+}
+
+async function fetchBytes(url: string, signal: AbortSignal): Promise<Buffer | undefined> {
+  try {
+    const deadline = AbortSignal.any([signal, AbortSignal.timeout(FETCH_DEADLINE_MS)]);
+    const response = await fetch(url, { signal: deadline });
+    return response.ok ? Buffer.from(await response.arrayBuffer()) : undefined;
+  } catch {
+    return undefined;
+  }
+}
