@@ -9,6 +9,8 @@ const COMMANDS: Readonly<Record<string, () => Promise<{ command: Command }>>> = 
   validate: () => import('./validate.ts'),
   plan: () => import('./plan.ts'),
   apply: () => import('./apply.ts'),
+  status: () => import('./status.ts'),
+  top: () => import('./top.ts'),
 };
 
 async function help(name: string | undefined): Promise<number> {
@@ -44,5 +46,6 @@ try {
   if (!(error instanceof TapeworksError)) throw error;
   process.stderr.write(`${error.code}: ${error.message}\n  ${error.remedy}\n`);
   const usage = error.code === 'TW_UNKNOWN_COMMAND' || error.code === 'TW_BAD_USAGE';
-  process.exitCode = usage ? EXIT.usage : error.code === 'TW_CONTROL_UNREACHABLE' ? EXIT.unavailable : EXIT.failed;
+  const unreachable = error.code === 'TW_CONTROL_UNREACHABLE' || error.code === 'TW_CONSOLE_UNREACHABLE';
+  process.exitCode = usage ? EXIT.usage : unreachable ? EXIT.unavailable : EXIT.failed;
 }

@@ -252,14 +252,18 @@ describe.runIf(found.path !== undefined)('the dashboard', () => {
   });
 });
 
-describe.runIf(found.path !== undefined)('where control is off', () => {
-  it('nothing offers to change anything', async () => {
-    const harness = await startDemo({ control: false });
+describe.runIf(found.path !== undefined)('with 500 actors and control off', () => {
+  it('keeps only the rows near the viewport, and offers nothing that changes anything', async () => {
+    const harness = await startDemo({ control: false, extraActors: 482 });
     const browser = await launch(found.path!);
     const tab = await visit(browser, harness);
     await tab.show('actors?actor=/feeds/binance');
     await tab.page.locator('.drawer .facts').first().waitFor();
     expect(await tab.page.getByRole('button', { name: 'Restart' }).count()).toBe(0);
+    expect(await tab.page.locator('.actors tbody tr').count()).toBeLessThan(100);
+    await tab.page.keyboard.press('Escape');
+    await tab.page.evaluate('scrollTo(0, document.body.scrollHeight)');
+    await tab.page.locator('tr[data-path="/crowd/actor-481"]').waitFor();
     await tab.show('topology');
     await tab.page.getByText('Read only: control is off').waitFor();
     expect(await tab.page.locator('textarea').isEditable()).toBe(false);

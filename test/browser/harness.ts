@@ -52,7 +52,7 @@ export async function startDemo({ port = 0, control = true, extraActors = 0 }: D
     module: new URL('../threads/probe-actor.js', import.meta.url),
   });
   const crowd = Array.from({ length: extraActors }, (_, at) =>
-    childrenOf('/crowd', [{ ...shipped.tree.nodes[1]!, path: `/crowd/actor-${at}`, kind: 'exchange' }], refs),
+    childrenOf('/crowd', [{ ...shipped.tree.nodes[1]!, path: `/crowd/actor-${at}`, kind: 'watchdog' }], refs),
   ).flat();
   const harness = { health: WELL } as { health: HealthView };
   const settings = {

@@ -1,7 +1,8 @@
-import { createEffect, createMemo, createSignal, For, Show } from 'solid-js';
+import { createEffect, createMemo, createSignal, For, on, Show } from 'solid-js';
 import { VALUE } from '../../../protocols/console-api.ts';
 import { ago, micros, short } from '../parts/format.ts';
 import { Calm } from '../parts/notes.tsx';
+import { useRowWindow } from '../parts/row-window.ts';
 import { type ActorRow, followActors, levelOf, nameOf, pathsAbove, rows, stateOf } from '../state/actors.ts';
 import { useShortcuts } from '../state/keys.ts';
 import { pulse } from '../state/live.ts';
@@ -44,9 +45,15 @@ export function ActorsPage() {
     const at = list.findIndex((row) => row.path === chosen());
     open(list[Math.min(list.length - 1, Math.max(0, at + by))]?.path);
   };
-  createEffect(() => {
-    if (chosen() !== undefined) body?.querySelector('[aria-selected=true]')?.scrollIntoView({ block: 'nearest' });
-  });
+  const near = useRowWindow(
+    () => body,
+    () => shown().length,
+  );
+  createEffect(
+    on(chosen, (path) => {
+      if (path !== undefined) near.reveal(shown().findIndex((row) => row.path === path));
+    }),
+  );
   const close = () => {
     field.blur();
     open(undefined);
@@ -76,7 +83,7 @@ export function ActorsPage() {
         </div>
         <Show when={rows.length > 0} fallback={<Calm>Waiting for the tree</Calm>}>
           <div class="scroll">
-            <table class="grid actors">
+            <table class="grid actors" aria-rowcount={shown().length}>
               <thead>
                 <tr>
                   <th scope="col">Actor</th>
@@ -106,9 +113,11 @@ export function ActorsPage() {
                 </tr>
               </thead>
               <tbody ref={body}>
-                <For each={shown()}>
+                <Room height={near.above()} />
+                <For each={shown().slice(near.first(), near.end())}>
                   {(row) => <Row row={row} isChosen={chosen() === row.path} onOpen={() => open(row.path)} />}
                 </For>
+                <Room height={near.below()} />
               </tbody>
             </table>
           </div>
@@ -118,6 +127,17 @@ export function ActorsPage() {
         {(path) => <ActorDetailDrawer path={path} onClose={() => open(undefined)} />}
       </Show>
     </div>
+  );
+}
+
+/** Stands for rows that are out of sight. */
+function Room(props: { readonly height: number }) {
+  return (
+    <Show when={props.height > 0}>
+      <tr class="room">
+        <td colspan={10} style={{ height: `${props.height}px` }} />
+      </tr>
+    </Show>
   );
 }
 

@@ -1,0 +1,125 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, readFileSync, statSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { DASHBOARD_FOLDER } from '../src/console/server/assets.ts';
+import { launch, provideChromium } from '../test/browser/chromium.ts';
+import { type Bench, type BenchOptions, median, ROUNDS } from './harness.ts';
+
+const DASHBOARDS = 10;
+/** The console looks at the tree once a second, so that a shorter stretch would miss some looks. */
+const STRETCH_MS = 1000;
+const FIRST_VIEW_BYTES_MAX = 150_000;
+
+export const bench: Bench = {
+  summary: 'what the dashboard weighs, how soon it shows live data, and what ten of them cost the server',
+  async run(options) {
+    const limit = { value: FIRST_VIEW_BYTES_MAX, name: 'limit' };
+    options.report('first_view_gzip_bytes', firstViewBytes(), 'bytes', limit);
+    const child = fork(new URL('./console-worker.js', import.meta.url));
+    try {
+      const [{ url }] = (await once(child, 'message')) as [{ url: string }];
+      await measureServer(child, url, options);
+      await measureFirstData(url, options);
+    } finally {
+      child.send('stop');
+      await once(child, 'exit');
+    }
+  },
+};
+
+/** The page, its styles, its entry script and what that imports before it runs. */
+function firstViewBytes(): number {
+  const page = readFileSync(`${DASHBOARD_FOLDER}/index.html`, 'utf8');
+  const wanted = new Set(['/index.html']);
+  const add = (path: string) => {
+    if (wanted.has(path)) return;
+    wanted.add(path);
+    if (!path.endsWith('.js')) return;
+    const script = readFileSync(`${DASHBOARD_FOLDER}${path}`, 'utf8');
+    for (const [, name] of script.matchAll(/(?:from|import)\s*"\.\/([^"]+)"/g)) add(`/assets/${name}`);
+  };
+  for (const [, path] of page.matchAll(/(?:src|href)="([^"]+)"/g)) add(path!);
+  return [...wanted].reduce((sum, path) => {
+    const file = `${DASHBOARD_FOLDER}${path}`;
+    return sum + statSync(existsSync(`${file}.gz`) ? `${file}.gz` : file).size;
+  }, 0);
+}
+
+async function measureServer(child: ChildProcess, url: string, options: BenchOptions): Promise<void> {
+  await sleep(STRETCH_MS);
+  const alone = await cpuPerSecond(child);
+  const abort = new AbortController();
+  let bytes = 0;
+  const readers = Array.from({ length: DASHBOARDS }, () =>
+    drain(`${url}/api/live?topics=pulse,actors,events`, abort.signal, (length) => {
+      bytes += length;
+    }),
+  );
+  await sleep(STRETCH_MS);
+  bytes = 0;
+  const started = performance.now();
+  const watched = await cpuPerSecond(child);
+  const seconds = (performance.now() - started) / 1000;
+  abort.abort();
+  await Promise.all(readers);
+  const reference = { value: alone, name: 'the same 500 actors without a dashboard' };
+  options.report('server_cpu_500_actors_10_dashboards', watched, 'ms/s', reference);
+  options.report('cpu_of_a_dashboard', (watched - alone) / DASHBOARDS, 'ms/s');
+  options.report('live_bytes_of_a_dashboard', bytes / seconds / DASHBOARDS, 'bytes/s');
+}
+
+async function cpuPerSecond(child: ChildProcess): Promise<number> {
+  const samples: number[] = [];
+  let [beforeUs, beforeMs] = [await cpuOf(child), performance.now()];
+  for (let round = 0; round < ROUNDS; round++) {
+    await sleep(STRETCH_MS);
+    const [nowUs, nowMs] = [await cpuOf(child), performance.now()];
+    samples.push((nowUs - beforeUs) / (nowMs - beforeMs));
+    [beforeUs, beforeMs] = [nowUs, nowMs];
+  }
+  return median(samples);
+}
+
+async function cpuOf(child: ChildProcess): Promise<number> {
+  child.send('cpu');
+  const [{ cpuUs }] = (await once(child, 'message')) as [{ cpuUs: number }];
+  return cpuUs;
+}
+
+async function drain(url: string, signal: AbortSignal, onBytes: (length: number) => void): Promise<void> {
+  try {
+    const answer = await fetch(url, { signal });
+    for await (const chunk of answer.body as AsyncIterable<Uint8Array>) onBytes(chunk.length);
+  } catch (error) {
+    if (!signal.aborted) throw error;
+  }
+}
+
+/** From the address being entered until a row of the tree shows what an actor did, in a browser with an empty cache. */
+async function measureFirstData(url: string, options: BenchOptions): Promise<void> {
+  const found = provideChromium();
+  if (found.path === undefined) {
+    process.stderr.write(`first_live_data is left out: ${found.reason}\n`);
+    return;
+  }
+  const browser = await launch(found.path);
+  const timed = async (path: string, selector: string | undefined) => {
+    const context = await browser.newContext();
+    const page = await context.newPage();
+    const started = performance.now();
+    await page.goto(`${url}${path}`, { waitUntil: selector === undefined ? 'load' : 'commit' });
+    if (selector !== undefined) await page.waitForSelector(selector);
+    const took = performance.now() - started;
+    await context.close();
+    return took;
+  };
+  const [live, empty]: [number[], number[]] = [[], []];
+  await timed('/', 'tr[data-path="/feeds/binance"]');
+  for (let round = 0; round < ROUNDS; round++) {
+    empty.push(await timed('/favicon.svg', undefined));
+    live.push(await timed('/', 'tr[data-path="/feeds/binance"]'));
+  }
+  await browser.close();
+  options.report('first_live_data', median(live), 'ms', { value: median(empty), name: 'a picture of 357 bytes' });
+}

@@ -1,0 +1,64 @@
+import type { Health, Pulse } from '../protocols/console-api.ts';
+import { readArguments } from './arguments.ts';
+import { type Command, EXIT } from './command.ts';
+import { CONSOLE_URL, readConsole } from './console-client.ts';
+import { type Paint, paintFor, plain, short, span } from './terminal.ts';
+
+export const command: Command = {
+  summary: 'say how the running system is, on one screen',
+  help: `
+usage: tapeworks status [--url URL] [--json]
+
+Asks the running system for its health, its parts and what to look at.
+
+  --url    address of the running system (${CONSOLE_URL})
+  --json   everything as one JSON object
+
+TAPEWORKS_TOKEN holds the token where the system wants one for reading.
+
+exit code: 0 OK, 2 DEGRADED, 1 DOWN, 69 nobody answers
+
+  tapeworks status
+  tapeworks status --json | jq .problems
+`,
+  async run(args) {
+    const { values } = readArguments(args, { url: { type: 'string' }, json: { type: 'boolean' } } as const, 0);
+    const { body } = await readConsole<Pulse>(values.url ?? CONSOLE_URL, '/api/pulse');
+    const text = values.json === true ? `${JSON.stringify(body)}\n` : renderStatus(body, paintFor(process.stdout));
+    process.stdout.write(text);
+    return EXIT_OF[body.status];
+  },
+};
+
+const EXIT_OF: Readonly<Record<Health, number>> = { OK: EXIT.ok, DEGRADED: EXIT.changes, DOWN: EXIT.failed };
+const COLOUR = { OK: 'green', DEGRADED: 'yellow', DOWN: 'red' } as const;
+
+/**
+ * DEGRADED  up 3.5h, 21 of 22 actors, 41k msg/s
+ *
+ *   OK        order books
+ *   DEGRADED  ingest        Postgres is out, events spill
+ *
+ * To look at
+ *   - /feeds/kraken failed once in the last minute and was restarted
+ */
+export function renderStatus(pulse: Pulse, paint: Paint): string {
+  const { status, parts, problems, actors } = pulse;
+  const width = Math.max(0, ...parts.map((part) => part.name.length));
+  const figures = `up ${span(pulse.uptimeMs)}, ${actors.running} of ${actors.total} actors, ${short(pulse.messagesPerSecond)} msg/s`;
+  const lines = [
+    `${paint(status, COLOUR[status])}  ${figures}`,
+    '',
+    ...parts.map((part) => {
+      const reason = part.reason === '' ? '' : `  ${plain(part.reason)}`;
+      return `  ${paint(part.status.padEnd(8), COLOUR[part.status])}  ${plain(part.name).padEnd(width)}${reason}`;
+    }),
+  ];
+  if (problems.length > 0) {
+    const marks = problems.map(
+      ({ severity, text }) => `  ${paint('-', severity === 'critical' ? 'red' : 'yellow')} ${plain(text)}`,
+    );
+    lines.push('', 'To look at', ...marks);
+  }
+  return `${lines.map((line) => line.trimEnd()).join('\n')}\n`;
+}

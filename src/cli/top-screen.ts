@@ -1,0 +1,166 @@
+import {
+  ACTOR_STATES,
+  type ActorShape,
+  type ActorsMessage,
+  type ActorValues,
+  type Pulse,
+  VALUE,
+} from '../protocols/console-api.ts';
+import { fit, micros, type Paint, short, span } from './terminal.ts';
+
+export interface ActorLine {
+  readonly shape: ActorShape;
+  readonly values: ActorValues;
+}
+
+/** The tree as last heard; a delta changes some lines of it. */
+export function takeMessage(lines: readonly ActorLine[], message: ActorsMessage): readonly ActorLine[] {
+  if (message.kind === 'full') return message.shapes.map((shape, at) => ({ shape, values: message.values[at]! }));
+  const next = [...lines];
+  for (const [at, values] of message.changed) {
+    const line = next[at];
+    if (line !== undefined) next[at] = { ...line, values };
+  }
+  return next;
+}
+
+export const ORDERS = ['tree', 'busiest', 'waiting', 'restarts'] as const;
+export type Order = (typeof ORDERS)[number];
+
+/** What the operator chose to see. */
+export interface TopView {
+  readonly filter: string;
+  readonly order: Order;
+  /** The first line shown. */
+  readonly scroll: number;
+  /** Set while the filter is being typed. */
+  readonly isTyping: boolean;
+}
+
+export const FIRST_VIEW: TopView = { filter: '', order: 'tree', scroll: 0, isTyping: false };
+
+export function chosenLines(lines: readonly ActorLine[], { filter, order }: TopView): readonly ActorLine[] {
+  const words = filter
+    .toLowerCase()
+    .split(' ')
+    .filter((word) => word !== '');
+  const matching = lines.filter(({ shape, values }) => {
+    const text = `${shape.path} ${ACTOR_STATES[values[VALUE.state]]} ${shape.thread}`.toLowerCase();
+    return words.every((word) => text.includes(word));
+  });
+  if (order === 'tree') return matching;
+  const key = { busiest: VALUE.perSecond, waiting: VALUE.depth, restarts: VALUE.restarts }[order];
+  return matching
+    .filter(({ shape }) => shape.kind !== 'supervisor')
+    .sort((a, b) => Number(b.values[key]) - Number(a.values[key]));
+}
+
+/** What a key does to the view; undefined means: quit. */
+export function press(view: TopView, key: string, lineCount: number): TopView | undefined {
+  if (key === '\u0003') return undefined;
+  if (view.isTyping) return typed(view, key);
+  const scrolled = (by: number) => ({ ...view, scroll: Math.max(0, Math.min(lineCount - 1, view.scroll + by)) });
+  switch (key) {
+    case 'q':
+    case '\u001b':
+      return undefined;
+    case '/':
+      return { ...view, isTyping: true, filter: '', scroll: 0 };
+    case 'o':
+      return { ...view, order: ORDERS[(ORDERS.indexOf(view.order) + 1) % ORDERS.length]!, scroll: 0 };
+    case 'j':
+    case '\u001b[B':
+      return scrolled(1);
+    case 'k':
+    case '\u001b[A':
+      return scrolled(-1);
+    case ' ':
+    case '\u001b[6~':
+      return scrolled(10);
+    case '\u001b[5~':
+      return scrolled(-10);
+    default:
+      return view;
+  }
+}
+
+function typed(view: TopView, key: string): TopView {
+  if (key === '\r' || key === '\n') return { ...view, isTyping: false };
+  if (key === '\u001b') return { ...view, isTyping: false, filter: '' };
+  if (key === '\u007f' || key === '\b') return { ...view, filter: view.filter.slice(0, -1) };
+  return /^\p{L}|[\d /_.:-]$/u.test(key) && key.length === 1 ? { ...view, filter: view.filter + key, scroll: 0 } : view;
+}
+
+const COLUMNS = ['STATE', 'THREAD', 'MAILBOX', 'MSG/S', 'WAIT99', 'WORK99', 'RST', 'DROPS'] as const;
+const WIDTHS = [9, 12, 11, 7, 7, 7, 4, 6] as const;
+const NAME_MIN = 24;
+
+/** A screen of exactly so many rows at most, each at most so wide; without a height, all of the tree. */
+export function renderTop(
+  pulse: Pulse | undefined,
+  lines: readonly ActorLine[],
+  view: TopView,
+  size: { readonly columns: number; readonly rows: number | undefined },
+  paint: Paint,
+): readonly string[] {
+  const rest = WIDTHS.reduce((sum, width) => sum + width + 1, 0);
+  const nameWidth = Math.max(NAME_MIN, Math.min(60, size.columns - rest));
+  const head = [headline(pulse, size.columns, paint), paint(fit(header(nameWidth), size.columns), 'dim')];
+  const foot = [paint(fit(footer(view), size.columns), 'dim')];
+  const chosen = chosenLines(lines, view);
+  const room = size.rows === undefined ? chosen.length : Math.max(1, size.rows - head.length - foot.length);
+  const shown = chosen.slice(view.scroll, view.scroll + room);
+  const body = shown.map((line) => lineText(line, view, nameWidth, size.columns, paint));
+  return size.rows === undefined ? [...head, ...body] : [...head, ...body, ...foot];
+}
+
+function headline(pulse: Pulse | undefined, columns: number, paint: Paint): string {
+  if (pulse === undefined) return fit('connecting', columns);
+  const colour = { OK: 'green', DEGRADED: 'yellow', DOWN: 'red' } as const;
+  const figures = `${pulse.actors.running}/${pulse.actors.total} actors, ${short(pulse.messagesPerSecond)} msg/s, up ${span(pulse.uptimeMs)}`;
+  const problem = pulse.problems[0] === undefined ? '' : `   ${pulse.problems[0].text}`;
+  return `${paint(pulse.status, colour[pulse.status])} ${fit(`${figures}${problem}`, Math.max(0, columns - pulse.status.length - 1))}`;
+}
+
+function header(nameWidth: number): string {
+  return [
+    'ACTOR'.padEnd(nameWidth),
+    ...COLUMNS.map((name, at) => fit(name, WIDTHS[at]!, at < 2 ? 'left' : 'right')),
+  ].join(' ');
+}
+
+function footer(view: TopView): string {
+  if (view.isTyping) return `filter: ${view.filter}_   Enter keeps it, Esc drops it`;
+  const filter = view.filter === '' ? '' : `   filter: ${view.filter}`;
+  return `q quit   / filter   o order: ${view.order}   arrows scroll${filter}`;
+}
+
+function lineText(line: ActorLine, view: TopView, nameWidth: number, columns: number, paint: Paint): string {
+  const { shape, values } = line;
+  const state = ACTOR_STATES[values[VALUE.state]]!;
+  const isActor = shape.kind !== 'supervisor';
+  const cells = [
+    state,
+    shape.core === null ? shape.thread : `${shape.thread}@${shape.core}`,
+    shape.capacity === null ? '' : `${short(values[VALUE.depth])}/${short(values[VALUE.highWater])}`,
+    isActor ? short(values[VALUE.perSecond]) : '',
+    isActor ? micros(values[VALUE.waitP99]) : '',
+    isActor ? micros(values[VALUE.workP99]) : '',
+    String(values[VALUE.restarts]),
+    short(values[VALUE.dropped]),
+  ];
+  const text = [
+    fit(nameText(shape, view), nameWidth),
+    ...cells.map((cell, at) => fit(cell, WIDTHS[at]!, at < 2 ? 'left' : 'right')),
+  ];
+  const whole = fit(text.join(' '), columns);
+  if (state === 'failed' || state === 'dead') return paint(whole, 'red');
+  if (state !== 'running' || values[VALUE.restarts] > 0 || values[VALUE.dropped] > 0) return paint(whole, 'yellow');
+  return isActor ? whole : paint(whole, 'bold');
+}
+
+function nameText({ path }: ActorShape, view: TopView): string {
+  if (view.order !== 'tree' || view.filter !== '') return path;
+  const level = path === '/' ? 0 : path.split('/').length - 1;
+  return `${'  '.repeat(level)}${path === '/' ? 'system' : path.slice(path.lastIndexOf('/') + 1)}`;
+}

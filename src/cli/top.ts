@@ -1,0 +1,91 @@
+import { ACTOR_STATES, type ActorsMessage, type Pulse, VALUE } from '../protocols/console-api.ts';
+import { readArguments } from './arguments.ts';
+import { type Command, EXIT } from './command.ts';
+import { CONSOLE_URL, followConsole, readConsole } from './console-client.ts';
+import { paintFor, unpainted } from './terminal.ts';
+import { type ActorLine, chosenLines, FIRST_VIEW, press, renderTop, type TopView, takeMessage } from './top-screen.ts';
+
+const PLAIN_COLUMNS = 110;
+
+export const command: Command = {
+  summary: 'watch the tree of actors in the terminal',
+  help: `
+usage: tapeworks top [--url URL] [--json]
+
+Shows the supervision tree of a running system as it works: state, thread and core, mailbox (waiting/most so far),
+messages a second, 99th percentiles of waiting and working, restarts and drops. Where the output is not a terminal, the
+tree is printed once.
+
+  --url    address of the running system (${CONSOLE_URL})
+  --json   the tree as one JSON array, once
+
+keys: arrows or j k scroll, / filters by path, state or thread, o changes the order, q quits
+
+exit code: 0, or 69 when nobody answers
+
+  tapeworks top
+  tapeworks top --json | jq '.[] | select(.restarts > 0) | .path'
+`,
+  async run(args) {
+    const { values } = readArguments(args, { url: { type: 'string' }, json: { type: 'boolean' } } as const, 0);
+    const { url = CONSOLE_URL, json = false } = values;
+    if (process.stdout.isTTY && process.stdin.isTTY && !json) return watch(url);
+    const lines = takeMessage([], (await readConsole<ActorsMessage>(url, '/api/actors')).body);
+    if (json) process.stdout.write(`${JSON.stringify(lines.map(asObject))}\n`);
+    else {
+      const pulse = (await readConsole<Pulse>(url, '/api/pulse')).body;
+      const size = { columns: PLAIN_COLUMNS, rows: undefined };
+      const screen = renderTop(pulse, lines, FIRST_VIEW, size, unpainted);
+      process.stdout.write(`${screen.map((line) => line.trimEnd()).join('\n')}\n`);
+    }
+    return EXIT.ok;
+  },
+};
+
+/** One actor for programs, by names instead of positions. */
+function asObject({ shape, values }: ActorLine): Readonly<Record<string, unknown>> {
+  const named = Object.fromEntries(Object.entries(VALUE).map(([name, at]) => [name, values[at] ?? null]));
+  return { ...shape, ...named, state: ACTOR_STATES[values[VALUE.state]] };
+}
+
+const ENTER = '\u001b[?1049h\u001b[?25l';
+const LEAVE = '\u001b[?25h\u001b[?1049l';
+
+/** Takes the whole terminal until q or Ctrl-C, and gives it back as it was. */
+async function watch(url: string): Promise<number> {
+  const paint = paintFor(process.stdout);
+  const abort = new AbortController();
+  let pulse: Pulse | undefined;
+  let lines: readonly ActorLine[] = [];
+  let view: TopView = FIRST_VIEW;
+  const draw = () => {
+    const { columns = 80, rows = 24 } = process.stdout;
+    const screen = renderTop(pulse, lines, view, { columns, rows }, paint);
+    process.stdout.write(`\u001b[H${screen.map((line) => `${line}\u001b[K`).join('\r\n')}\u001b[J`);
+  };
+  const onKey = (bytes: Buffer) => {
+    const next = press(view, bytes.toString('utf8'), chosenLines(lines, view).length);
+    if (next === undefined) abort.abort();
+    else {
+      view = next;
+      draw();
+    }
+  };
+  process.stdin.setRawMode(true).resume().on('data', onKey);
+  process.stdout.on('resize', draw);
+  process.stdout.write(ENTER);
+  try {
+    for await (const { topic, message } of followConsole(url, ['pulse', 'actors'], abort.signal)) {
+      if (topic === 'pulse') pulse = message as Pulse;
+      else lines = takeMessage(lines, message as ActorsMessage);
+      draw();
+    }
+  } catch (error) {
+    if (!abort.signal.aborted) throw error;
+  } finally {
+    process.stdin.setRawMode(false).pause().off('data', onKey);
+    process.stdout.off('resize', draw);
+    process.stdout.write(LEAVE);
+  }
+  return EXIT.ok;
+}
