@@ -2,10 +2,13 @@ import { rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { type RunningCommand, startCommand } from '../program/child-process.ts';
 import { Program } from '../program/program.ts';
+import { renderIssue } from '../protocols/config-issue.ts';
 import { TapeworksError } from '../protocols/errors/index.ts';
 import { providePostgres, provideRedis, type ServerAvailability } from '../servers/index.ts';
 import { onTerminationSignal } from '../supervision/shutdown.ts';
-import { venueNamed } from '../venues/index.ts';
+import { readConfigFiles } from '../supervision/topology/load.ts';
+import { ConfigWatcher } from '../supervision/topology/watch.ts';
+import { VENUES, venueNamed } from '../venues/index.ts';
 import { readArguments } from './arguments.ts';
 import { type Command, EXIT } from './command.ts';
 import { CONFIG_FOLDER, type ReadConfiguration, readConfiguration, reportIssues } from './configuration.ts';
@@ -92,6 +95,7 @@ async function up(read: ReadConfiguration, options: Options): Promise<number> {
     if (outcome.kind !== 'applied') {
       throw new TapeworksError('TW_START_FAILED', `the topology did not come up: ${outcome.reason}`);
     }
+    if (read.config.kernel.topology.watch) stops.push(watch(running, read, options.folder, progress));
     progress.ready(running, postgres, redis, options.live);
     void running.system.ended.then((reason) => {
       if (reason.kind === 'failure') progress.warn(`the system gave up: ${reason.error.message}`);
@@ -104,6 +108,28 @@ async function up(read: ReadConfiguration, options: Options): Promise<number> {
     for (const stop of stops.reverse()) await stop();
     forget();
   }
+}
+
+/** Applies each settled change of the configuration folder; a wrong one is reported and changes nothing. */
+function watch(program: Program, read: ReadConfiguration, folder: string, progress: Progress): Stop {
+  const watcher = new ConfigWatcher({
+    folder,
+    around: { venues: VENUES.map((venue) => venue.facts.id) },
+    debounceMs: read.config.kernel.topology.debounce,
+    known: read.files,
+    async onChange(checked) {
+      if (!checked.ok) {
+        for (const issue of checked.issues) progress.warn(renderIssue(issue));
+        return;
+      }
+      const files = await readConfigFiles(folder);
+      if (!files.ok) return;
+      const texts = [...files.value].map(([name, bytes]) => [name, Buffer.from(bytes).toString('utf8')]);
+      const reply = await program.control.apply({ files: Object.fromEntries(texts) });
+      progress.warn(`the configuration changed: ${reply.kind}${'reason' in reply ? `, ${reply.reason}` : ''}`);
+    },
+  });
+  return async () => watcher.close();
 }
 
 async function server(provide: typeof providePostgres, folder: string, stops: Stop[]): Promise<ServerAvailability> {

@@ -39,6 +39,8 @@ export class Program {
   readonly exchanges = new Board<ExchangeStatus>('exchange-board');
   readonly books: BooksPlane;
   readonly shutdown: GracefulShutdown;
+  /** Plans and applies other configurations. */
+  readonly control: TopologyControl;
   readonly #options: ProgramOptions;
   readonly #applier: TopologyApplier;
   readonly #factories: Partial<Factories>;
@@ -70,10 +72,16 @@ export class Program {
       NO_TREE,
     );
     const around = { venues: VENUES.map((venue) => venue.facts.id) };
-    const control = new TopologyControl(this.#applier, around, (configuration, files) => {
-      this.#configuration = configuration;
-      this.#files = files;
-    });
+    const control = new TopologyControl(
+      this.#applier,
+      around,
+      (configuration, files) => {
+        this.#configuration = configuration;
+        this.#files = files;
+      },
+      (configuration) => this.#treeOf(configuration),
+    );
+    this.control = control;
     this.#sources = {
       actors: this.system,
       health: () => this.health(),

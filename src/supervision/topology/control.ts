@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { TopologyReply } from '../../protocols/control-api.ts';
+import type { TopologyTree } from '../../protocols/topology.ts';
 import { viewOf } from '../../protocols/topology-plan.ts';
 import type { ApplyOptions, ApplyOutcome, TopologyApplier } from './apply.ts';
 import type { Surroundings } from './checker.ts';
@@ -22,13 +23,19 @@ export class TopologyControl {
   readonly #applier: TopologyApplier;
   readonly #around: Surroundings;
   readonly #onApplied: (config: Configuration, files: ConfigFiles) => void;
+  readonly #compile: (config: Configuration) => TopologyTree;
 
-  /** `onApplied` is told of each configuration that took, so that it can be kept. */
+  /**
+   * `onApplied` is told of each configuration that took, so that it can be kept. `compile` may leave out what cannot run
+   * on this machine.
+   */
   constructor(
     applier: TopologyApplier,
     around: Surroundings,
     onApplied: (config: Configuration, files: ConfigFiles) => void,
+    compile: (config: Configuration) => TopologyTree = compileTopology,
   ) {
+    this.#compile = compile;
     this.#applier = applier;
     this.#around = around;
     this.#onApplied = onApplied;
@@ -37,7 +44,7 @@ export class TopologyControl {
   plan(body: unknown): TopologyReply {
     const read = this.#read(body);
     if (!read.ok) return read.reply;
-    return { kind: 'planned', plan: viewOf(this.#applier.plan(compileTopology(read.config))) };
+    return { kind: 'planned', plan: viewOf(this.#applier.plan(this.#compile(read.config))) };
   }
 
   async apply(body: unknown): Promise<TopologyReply> {
@@ -48,7 +55,7 @@ export class TopologyControl {
       ...{ deadlineMs: kernel.topology.healthDeadline, stableForMs: kernel.topology.stableFor },
       ...(read.expectedFrom === undefined ? {} : { expectedFrom: read.expectedFrom }),
     };
-    const outcome = await this.#applier.apply(compileTopology(read.config), options);
+    const outcome = await this.#applier.apply(this.#compile(read.config), options);
     if (outcome.kind === 'applied') this.#onApplied(read.config, read.files);
     return replyFor(outcome);
   }

@@ -1,0 +1,80 @@
+import { createServer } from 'node:net';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Program } from '../../src/program/program.ts';
+import { flatten } from '../../src/supervision/inspect.ts';
+import { type Simulator, startSimulator } from '../../src/venues/simulation/simulator.ts';
+import { firstSummary, startBooks } from './harness.ts';
+
+const KERNEL = 'grpc: { port: 0 }\nhttp: { port: 0 }\ntopology: { healthDeadline: 3s, stableFor: 200ms }\n';
+const OTHERS = 'klines: { enabled: false }\ningest: { enabled: false }\n';
+const ONE_SYMBOL = `
+threads: { merger: { kind: pinned, cpu: last, idle: park } }
+instruments:
+  BTC-USD: { venues: { binance: BTCUSDT, bitstamp: btcusd } }
+feeds: { binance: {}, bitstamp: {} }
+`;
+const TWO_SYMBOLS = ONE_SYMBOL.replace(
+  'feeds:',
+  '  ETH-USD: { venues: { binance: ETHUSDT, bitstamp: ethusd } }\nfeeds:',
+);
+const MOVED = TWO_SYMBOLS.replace('bitstamp: {} }', 'bitstamp: { thread: elsewhere } }').replace(
+  'idle: park } }',
+  'idle: park }, elsewhere: { kind: loop } }',
+);
+
+let simulator: Simulator;
+let program: Program;
+let port: number;
+const apply = (topology: string, kernel = KERNEL) =>
+  program.control.apply({ files: { 'kernel.yaml': kernel, 'topology.yaml': `${topology}${OTHERS}` } });
+const paths = () =>
+  flatten(program.system.tree())
+    .map((info) => info.path)
+    .sort();
+
+beforeAll(async () => {
+  simulator = await startSimulator({ port: 0, seed: 5, rate: 20 });
+  ({ program, port } = await startBooks(simulator, ONE_SYMBOL));
+});
+afterAll(async () => {
+  await program?.stop();
+  await simulator?.stop();
+});
+
+describe('the running program', () => {
+  it('takes a symbol more while it runs, and serves it', async () => {
+    await expect(firstSummary(port, { symbols: ['ETH-USD'] }, () => true)).rejects.toThrow('is not served');
+    expect(await apply(TWO_SYMBOLS)).toMatchObject({ kind: 'applied' });
+    const summary = await firstSummary(port, { symbols: ['ETH-USD'] }, ({ venues }) =>
+      venues.every(({ live }) => live),
+    );
+    expect(summary.bids).toHaveLength(10);
+  });
+
+  it('moves an exchange to another thread, and gives up the thread that nobody is on', async () => {
+    expect(await apply(MOVED)).toMatchObject({ kind: 'applied' });
+    expect(paths()).toContain('/threads/elsewhere');
+    expect(paths()).not.toContain('/threads/feed-bitstamp');
+    await firstSummary(port, { symbols: ['BTC-USD'] }, ({ venues }) => venues.every(({ live }) => live));
+  });
+
+  it('is not touched by a file that is wrong', async () => {
+    const before = paths();
+    const reply = await apply(MOVED.replace('idle: park', 'idle: sleepy'));
+    expect(reply).toMatchObject({ kind: 'invalid', issues: [{ line: 2, path: 'threads.merger.idle' }] });
+    expect(paths()).toEqual(before);
+  });
+
+  it('goes back when the new topology does not come up', async () => {
+    const blocker = createServer().listen(0, '127.0.0.1');
+    await new Promise((resolve) => blocker.once('listening', resolve));
+    const { port: taken } = blocker.address() as { port: number };
+    const before = paths();
+    const reply = await apply(MOVED, KERNEL.replace('grpc: { port: 0 }', `grpc: { port: ${taken} }`));
+    blocker.close();
+    expect(reply).toMatchObject({ kind: 'rolled-back', code: 'TW_TOPOLOGY_ROLLED_BACK' });
+    expect(paths()).toEqual(before);
+    const { port: again } = (await program.system.summary('/serving/publisher')) as { port: number };
+    await firstSummary(again, {}, () => true);
+  });
+});
