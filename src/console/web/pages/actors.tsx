@@ -146,12 +146,14 @@ function Row(props: { readonly row: ActorRow; readonly isChosen: boolean; onOpen
   const pair = (low: 'waitP50' | 'workP50', high: 'waitP99' | 'workP99') =>
     value(low) === null ? '–' : `${micros(value(low))} / ${micros(value(high))}`;
   const isSupervisor = () => props.row.shape.kind === 'supervisor';
+  /** Supervisors and threads that only host others take no messages of their own. */
+  const isHost = () => isSupervisor() || (props.row.shape.kind === 'thread' && value('messages') === 0);
   return (
     <tr
       data-path={props.row.path}
       data-state={stateOf(props.row)}
       aria-selected={props.isChosen}
-      class={props.row.shape.kind}
+      data-kind={props.row.shape.kind}
       onClick={() => props.onOpen()}
     >
       <th scope="row">
@@ -188,9 +190,9 @@ function Row(props: { readonly row: ActorRow; readonly isChosen: boolean; onOpen
           <Mailbox depth={value('depth')} highWater={value('highWater')} capacity={props.row.shape.capacity!} />
         </Show>
       </td>
-      <td class="number">{isSupervisor() ? '' : short(value('perSecond'))}</td>
-      <td class="number wide">{isSupervisor() ? '' : pair('waitP50', 'waitP99')}</td>
-      <td class="number wide">{isSupervisor() ? '' : pair('workP50', 'workP99')}</td>
+      <td class="number">{isHost() ? '' : short(value('perSecond'))}</td>
+      <td class="number wide">{isHost() ? '' : pair('waitP50', 'waitP99')}</td>
+      <td class="number wide">{isHost() ? '' : pair('workP50', 'workP99')}</td>
       <td class="number" classList={{ notable: value('restarts') > 0 }}>
         {value('restarts')}
       </td>

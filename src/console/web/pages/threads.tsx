@@ -50,7 +50,10 @@ function Thread(props: { readonly thread: ThreadView }) {
         <span class="tag">{place()}</span>
         <span class="state">{props.thread.state}</span>
       </header>
-      <Show when={props.thread.busy !== null} fallback={<p class="aside">Spins for its work: always busy by design</p>}>
+      <Show
+        when={props.thread.busy !== null}
+        fallback={<p class="aside">Runs one duty cycle, without an event loop to measure</p>}
+      >
         <p class="meter">
           <span class="gauge large" classList={{ full: props.thread.busy! > 0.9 }} aria-hidden="true">
             <i style={{ width: `${props.thread.busy! * 100}%` }} />
