@@ -11,6 +11,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<{ command: Command }>>> = 
   apply: () => import('./apply.ts'),
   status: () => import('./status.ts'),
   top: () => import('./top.ts'),
+  audit: () => import('./audit.ts'),
 };
 
 async function help(name: string | undefined): Promise<number> {

@@ -22,4 +22,8 @@ export const KLINE_ERRORS = {
     means: 'The state of a symbol that moves between partition workers does not fit the worker that receives it.',
     remedy: 'Give both workers the same intervals and ring depths; the symbol stays with its old worker.',
   },
+  TW_KLINE_AUDIT_VENUE: {
+    means: 'The venue did not give its own bars, so there is nothing to compare with.',
+    remedy: 'Check the address given with --rest and that the venue lists the symbol; after a ban, wait and try again.',
+  },
 } as const satisfies Record<string, ErrorEntry>;

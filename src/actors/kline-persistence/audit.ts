@@ -1,0 +1,69 @@
+// Our bars beside the venue's own. Quote volumes are exact here (10^-16) and rounded there (10^-8, perhaps once a trade):
+// they count as equal when they differ by less than one 10^-8 for each trade of the bar.
+import type { Bar } from '../../protocols/kline.ts';
+import type { VenueBar } from '../trade-repair/binance-rest.ts';
+
+export const AUDITED_FIELDS = [
+  ...(['open', 'high', 'low', 'close', 'volume', 'quoteVolume', 'trades', 'takerVolume', 'takerQuoteVolume'] as const),
+];
+export type AuditedField = (typeof AUDITED_FIELDS)[number];
+
+export interface Mismatch {
+  readonly openUs: bigint;
+  readonly field: AuditedField;
+  readonly ours: bigint;
+  readonly theirs: bigint;
+  readonly quality: Bar['quality'];
+}
+
+export interface Audit {
+  readonly compared: number;
+  readonly equal: number;
+  /** Bars that the venue has and we do not, and the other way round. */
+  readonly missing: readonly bigint[];
+  readonly extra: readonly bigint[];
+  readonly mismatches: readonly Mismatch[];
+  /** Bars that we ourselves call incomplete; they are compared, and expected to differ. */
+  readonly marked: number;
+}
+
+const QUOTE_UNIT = 100_000_000n;
+
+function differs(field: AuditedField, ours: Bar, theirs: VenueBar): boolean {
+  if (field !== 'quoteVolume' && field !== 'takerQuoteVolume') return ours[field] !== theirs[field];
+  const gap = ours[field] - theirs[field] * QUOTE_UNIT;
+  const tolerance = QUOTE_UNIT * (theirs.trades > 0n ? theirs.trades : 1n);
+  return gap >= tolerance || gap <= -tolerance;
+}
+
+/** Compares closed bars only: an open one is not yet what it will be. */
+export function compareBars(ours: readonly Bar[], theirs: readonly VenueBar[]): Audit {
+  const closed = new Map(ours.filter((bar) => bar.closed).map((bar) => [bar.openUs, bar]));
+  const venue = new Map(theirs.map((bar) => [bar.openUs, bar]));
+  const shared = theirs.flatMap((bar) => {
+    const own = closed.get(bar.openUs);
+    return own === undefined ? [] : [[own, bar] as const];
+  });
+  const mismatches = shared.flatMap(([own, bar]) =>
+    AUDITED_FIELDS.filter((field) => differs(field, own, bar)).map((field) => {
+      return { openUs: own.openUs, field, ours: own[field], theirs: bar[field], quality: own.quality };
+    }),
+  );
+  const wrong = new Set(mismatches.map((mismatch) => mismatch.openUs));
+  return {
+    compared: shared.length,
+    equal: shared.length - wrong.size,
+    missing: [...venue.keys()].filter((openUs) => !closed.has(openUs)),
+    extra: [...closed.keys()].filter((openUs) => !venue.has(openUs)),
+    mismatches,
+    marked: shared.filter(([own]) => own.quality === 'gap' || own.quality === 'partial-first').length,
+  };
+}
+
+/** The share of compared bars that are equal in every field, or in one of them; 1 when there was nothing to compare. */
+export function accuracy(audit: Audit, field?: AuditedField): number {
+  if (audit.compared === 0) return 1;
+  if (field === undefined) return audit.equal / audit.compared;
+  const wrong = audit.mismatches.filter((mismatch) => mismatch.field === field).length;
+  return (audit.compared - wrong) / audit.compared;
+}

@@ -1,0 +1,169 @@
+import pg from 'pg';
+import { AUDITED_FIELDS, type Audit, accuracy, compareBars } from '../actors/kline-persistence/audit.ts';
+import type { NamedBar } from '../actors/kline-persistence/rows.ts';
+import { HISTORY_LIMIT_MAX, KlineStore } from '../actors/kline-persistence/store.ts';
+import { BinanceRest, KLINES_WEIGHT, type VenueBar } from '../actors/trade-repair/binance-rest.ts';
+import {
+  blocked,
+  observe,
+  spend,
+  startBudget,
+  type WeightBudget,
+  waitFor,
+} from '../actors/trade-repair/weight-budget.ts';
+import { TapeworksError } from '../protocols/errors/index.ts';
+import { INTERVAL_NAMES, type Interval, isInterval } from '../protocols/kline.ts';
+import { BINANCE } from '../venues/binance/facts.ts';
+import { readArguments } from './arguments.ts';
+import { type Command, EXIT } from './command.ts';
+
+const DEFAULT_BARS = 500;
+const REQUESTS_MAX = 5;
+/** Audits leave most of the venue's weight to repairs. */
+const WEIGHT_SHARE = 0.25;
+
+const help = `
+usage: tapeworks audit klines [options]
+
+Compares the newest stored bars with the venue's own and prints, for every symbol and field, how many are equal.
+Exit code 1 says that a bar differs or is missing.
+
+options:
+  --database URL      where the bars are stored ($DATABASE_URL)
+  --rest URL          the venue's REST address, everything before /api (the real Binance)
+  --symbols LIST      only these, in the venue's spelling (all that are stored)
+  --interval NAME     one of ${INTERVAL_NAMES.join(', ')} (1m)
+  --bars N            bars a symbol, at most ${HISTORY_LIMIT_MAX} (${DEFAULT_BARS})
+  --json              one JSON object a symbol
+
+examples:
+  tapeworks audit klines --symbols BTCUSDT,ETHUSDT --interval 5m
+  tapeworks audit klines --rest http://127.0.0.1:9801/binance --json
+`;
+
+interface Settings {
+  readonly database: string;
+  readonly rest: string;
+  readonly symbols: readonly string[] | undefined;
+  readonly interval: Interval;
+  readonly bars: number;
+  readonly json: boolean;
+}
+
+function parse(args: readonly string[]): Settings {
+  const text = { type: 'string' } as const;
+  const options = {
+    database: text,
+    rest: text,
+    symbols: text,
+    interval: text,
+    bars: text,
+    json: { type: 'boolean' },
+  } as const;
+  const { values, positionals } = readArguments(args, options, 1);
+  if (positionals[0] !== 'klines') throw new TapeworksError('TW_BAD_USAGE', 'audit needs to know what: klines');
+  const database = values.database ?? process.env['DATABASE_URL'];
+  if (database === undefined) throw new TapeworksError('TW_BAD_USAGE', 'neither --database nor DATABASE_URL is given');
+  const interval = values.interval ?? '1m';
+  if (!isInterval(interval)) throw new TapeworksError('TW_BAD_USAGE', `"${interval}" is not an interval`);
+  const bars = Number(values.bars ?? DEFAULT_BARS);
+  if (!Number.isInteger(bars) || bars < 1 || bars > HISTORY_LIMIT_MAX) {
+    throw new TapeworksError('TW_BAD_USAGE', `--bars is 1..${HISTORY_LIMIT_MAX}, got ${values.bars}`);
+  }
+  const rest = values.rest ?? BINANCE.rest.url;
+  return { database, rest, symbols: values.symbols?.split(','), interval, bars, json: values.json ?? false };
+}
+
+/** The venue's bars of the same span, asked for within the budget; refusals are waited out a few times. */
+class VenueBars {
+  readonly #rest: BinanceRest;
+  #budget: WeightBudget = startBudget({ perMinute: BINANCE.rest.weightPerMinute, share: WEIGHT_SHARE });
+
+  constructor(base: string) {
+    this.#rest = new BinanceRest(base);
+  }
+
+  async of(symbol: string, interval: Interval, stored: readonly NamedBar[]): Promise<readonly VenueBar[]> {
+    const oldest = stored.at(-1)!.bar.openUs;
+    const newest = stored[0]!.bar.openUs;
+    let reason = '';
+    for (let request = 0; request < REQUESTS_MAX; request++) {
+      await sleep(waitFor(this.#budget, KLINES_WEIGHT, Date.now()));
+      this.#budget = spend(this.#budget, KLINES_WEIGHT, Date.now());
+      const answer = await this.#rest.klines(symbol, interval, oldest, HISTORY_LIMIT_MAX);
+      if (answer.ok) {
+        if (answer.usedWeight !== undefined) this.#budget = observe(this.#budget, answer.usedWeight, Date.now());
+        return answer.value.filter((bar) => bar.openUs <= newest);
+      }
+      reason = `${answer.status} ${answer.reason}`;
+      this.#budget = blocked(this.#budget, answer.status, answer.retryAfterS ?? 1, Date.now());
+    }
+    throw new TapeworksError('TW_KLINE_AUDIT_VENUE', `no bars of ${symbol} from the venue: ${reason}`, { symbol });
+  }
+}
+
+function sleep(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}
+
+const percent = (share: number) => `${(share * 100).toFixed(2)}%`;
+
+function lineOf(symbol: string, audit: Audit, json: boolean): string {
+  const fields = Object.fromEntries(AUDITED_FIELDS.map((field) => [field, accuracy(audit, field)]));
+  const { compared, equal, missing, extra, marked } = audit;
+  if (json) {
+    const counts = { compared, equal, missing: missing.length, extra: extra.length, marked };
+    return JSON.stringify({ symbol, accuracy: accuracy(audit), ...counts, fields });
+  }
+  const worse = AUDITED_FIELDS.filter((field) => fields[field]! < 1).map(
+    (field) => `${field} ${percent(fields[field]!)}`,
+  );
+  const rest = [
+    ...(missing.length > 0 ? [`${missing.length} missing`] : []),
+    ...(marked > 0 ? [`${marked} marked incomplete`] : []),
+    ...worse,
+  ];
+  return `${symbol.padEnd(14)} ${percent(accuracy(audit)).padStart(8)}  of ${compared} bars  ${rest.join(', ')}`.trimEnd();
+}
+
+async function audit(settings: Settings, store: KlineStore): Promise<boolean> {
+  const venue = new VenueBars(settings.rest);
+  const symbols = settings.symbols ?? (await store.recover('binance')).map((one) => one.symbol);
+  const isTerminal = process.stderr.isTTY === true && !settings.json;
+  let isClean = true;
+  for (const [index, symbol] of symbols.entries()) {
+    if (isTerminal) process.stderr.write(`\r\u001b[K${index + 1}/${symbols.length} ${symbol}`);
+    const newest = { venue: 'binance', symbol, interval: settings.interval, beforeUs: 1n << 52n, limit: settings.bars };
+    const stored = (await store.history(newest)).filter(({ bar }) => bar.closed);
+    if (isTerminal) process.stderr.write('\r\u001b[K');
+    if (stored.length === 0) {
+      const none = settings.json
+        ? JSON.stringify({ symbol, compared: 0 })
+        : `${symbol.padEnd(14)} no closed bars stored`;
+      process.stdout.write(`${none}\n`);
+      continue;
+    }
+    const result = compareBars(
+      stored.map(({ bar }) => bar),
+      await venue.of(symbol, settings.interval, stored),
+    );
+    isClean &&= result.equal === result.compared && result.missing.length === 0;
+    process.stdout.write(`${lineOf(symbol, result, settings.json)}\n`);
+  }
+  return isClean;
+}
+
+export const command: Command = {
+  summary: 'compare stored bars with the venue’s own',
+  help,
+  async run(args) {
+    const settings = parse(args);
+    const client = new pg.Client({ connectionString: settings.database });
+    try {
+      await client.connect();
+      return (await audit(settings, new KlineStore(client))) ? EXIT.ok : EXIT.failed;
+    } finally {
+      await client.end();
+    }
+  },
+};
