@@ -1,4 +1,11 @@
-import { type Client, credentials, loadPackageDefinition, type ServiceClientConstructor } from '@grpc/grpc-js';
+import {
+  type ChannelCredentials,
+  type Client,
+  credentials,
+  loadPackageDefinition,
+  type Metadata,
+  type ServiceClientConstructor,
+} from '@grpc/grpc-js';
 import { loadProtos } from '../../src/actors/publisher/grpc-server.ts';
 import { Program } from '../../src/program/program.ts';
 import { checkConfiguration } from '../../src/supervision/topology/load.ts';
@@ -37,7 +44,7 @@ const ABSENT = { state: 'down', code: 'TW_SERVER_START_FAILED', reason: 'not ask
 
 export function configurationOf(topology: string, kernel = '') {
   const files = new Map<string, Uint8Array>([
-    ['kernel.yaml', Buffer.from(`grpc: { port: 0 }\nhttp: { port: 0 }\n${kernel}`)],
+    ['kernel.yaml', Buffer.from(`${/^grpc:/m.test(kernel) ? '' : 'grpc: { port: 0 }'}\nhttp: { port: 0 }\n${kernel}`)],
     ['topology.yaml', Buffer.from(topology)],
   ]);
   const checked = checkConfiguration(
@@ -64,13 +71,13 @@ export async function startBooks(simulator: Simulator, topology: string, kernel 
   return { program, port };
 }
 
-export function bookClient(port: number) {
+export function bookClient(port: number, secrets: ChannelCredentials = credentials.createInsecure()) {
   const loaded = loadPackageDefinition(loadProtos(['orderbook.proto'])) as unknown as {
     orderbook: { OrderbookAggregator: ServiceClientConstructor };
   };
-  const client = new loaded.orderbook.OrderbookAggregator(`127.0.0.1:${port}`, credentials.createInsecure());
+  const client = new loaded.orderbook.OrderbookAggregator(`127.0.0.1:${port}`, secrets);
   return client as unknown as Client & {
-    BookSummary(request: object): NodeJS.ReadableStream & { cancel(): void };
+    BookSummary(request: object, metadata?: Metadata): NodeJS.ReadableStream & { cancel(): void };
   };
 }
 
