@@ -44,7 +44,10 @@ export class Connection {
       this.#openedAtNs = nowNs();
       events.opened();
     });
-    this.#socket.on('message', (data) => events.frame(data as Buffer, nowNs()));
+    this.#socket.on('message', (data) => {
+      // What the venue had sent before it heard of the end is nobody's any more.
+      if (!this.#isClosed) events.frame(data as Buffer, nowNs());
+    });
     this.#socket.on('ping', () => events.alive(nowNs()));
     this.#socket.on('pong', () => events.alive(nowNs()));
     this.#socket.on('unexpected-response', (_request, response) => {

@@ -27,6 +27,7 @@ const BUFFERED_MAX = 1_000;
 const REFETCH_MS = 500;
 const FETCHES_MAX = 10;
 const FETCH_DEADLINE_MS = 10_000;
+const RETRY_AFTER_MAX_MS = 600_000;
 
 export interface DeltaReaderOptions {
   readonly walker: Walker;
@@ -34,6 +35,8 @@ export interface DeltaReaderOptions {
   readonly books: BookTarget | undefined;
   onCovered(stream: Stream, atNs: number): void;
   onBroken(link: Link, stream: Stream, reason: string): void;
+  /** A snapshot could not be fetched; it is tried again. */
+  onSnapshotFailed(reason: string): void;
 }
 
 /** One stream's book on one connection. */
@@ -105,10 +108,11 @@ export class DeltaReader {
 
   #following(book: Following, receivedNs: number): void {
     const { stream } = book;
-    stream.heard(receivedNs);
     this.#link.dataNs = receivedNs;
-    if (this.#link.role === 'current') stream.isBroken = false;
-    else if (!book.isFollowing) this.#options.onCovered(stream, receivedNs);
+    if (this.#link.role === 'current') {
+      stream.heard(receivedNs);
+      stream.isBroken = false;
+    } else if (!book.isFollowing) this.#options.onCovered(stream, receivedNs);
     book.isFollowing = true;
   }
 
@@ -158,10 +162,13 @@ export class DeltaReader {
     const { symbol } = book.stream.mapped;
     const url = this.#options.walker.snapshotUrl!(this.#options.restUrl, symbol);
     for (let fetches = 0; fetches < FETCHES_MAX && !abort.signal.aborted; fetches++) {
-      const bytes = await fetchBytes(url, abort.signal);
+      const answer = await fetchBytes(url, abort.signal);
       if (abort.signal.aborted) return;
-      if (bytes !== undefined && this.#useSnapshot(book, bytes)) return;
-      await new Promise((resolve) => setTimeout(resolve, REFETCH_MS));
+      if (answer.kind === 'bytes' && this.#useSnapshot(book, answer.bytes)) return;
+      if (answer.kind === 'failed') this.#options.onSnapshotFailed(answer.reason);
+      // A venue that says when to come back means it: who comes earlier is banned.
+      const waitMs = Math.max(REFETCH_MS, answer.kind === 'failed' ? answer.retryAfterMs : 0);
+      await new Promise((resolve) => setTimeout(resolve, waitMs).unref());
     }
     if (!abort.signal.aborted) this.#break(book, `no usable snapshot in ${FETCHES_MAX} tries`);
   }
@@ -192,12 +199,20 @@ function reasonOf(code: number): string {
   return `the book refused an update (${code})`;
 }
 
-async function fetchBytes(url: string, signal: AbortSignal): Promise<Buffer | undefined> {
+type SnapshotAnswer =
+  | { readonly kind: 'bytes'; readonly bytes: Buffer }
+  | { readonly kind: 'failed'; readonly reason: string; readonly retryAfterMs: number };
+
+async function fetchBytes(url: string, signal: AbortSignal): Promise<SnapshotAnswer> {
   try {
     const deadline = AbortSignal.any([signal, AbortSignal.timeout(FETCH_DEADLINE_MS)]);
     const response = await fetch(url, { signal: deadline });
-    return response.ok ? Buffer.from(await response.arrayBuffer()) : undefined;
-  } catch {
-    return undefined;
+    if (response.ok) return { kind: 'bytes', bytes: Buffer.from(await response.arrayBuffer()) };
+    await response.body?.cancel();
+    const seconds = Number(response.headers.get('retry-after') ?? 0);
+    const retryAfterMs = Number.isFinite(seconds) ? Math.min(seconds * 1000, RETRY_AFTER_MAX_MS) : 0;
+    return { kind: 'failed', reason: `HTTP ${response.status} from ${url}`, retryAfterMs };
+  } catch (error) {
+    return { kind: 'failed', reason: error instanceof Error ? error.message : String(error), retryAfterMs: 0 };
   }
 }

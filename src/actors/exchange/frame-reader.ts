@@ -60,8 +60,10 @@ export class FrameReader {
   attach(link: Link): void {
     const kernel = this.#options.newKernel();
     const { buffer, byteOffset, byteLength } = kernel.trades;
-    const { venue, restUrl, books, onCovered, onBroken } = this.#options;
-    const deltas = new DeltaReader({ walker: venue.walker, restUrl, books, onCovered, onBroken }, link, kernel);
+    const { venue, restUrl, books, counters, onCovered, onBroken } = this.#options;
+    const onSnapshotFailed = (reason: string) => counters.refuse('TW_VENUE_SNAPSHOT', 0, Buffer.from(reason));
+    const options = { walker: venue.walker, restUrl, books, onCovered, onBroken, onSnapshotFailed };
+    const deltas = new DeltaReader(options, link, kernel);
     link.reading = { kernel, tradeView: new DataView(buffer, byteOffset, byteLength), deltas };
     this.#links.add(link);
     for (const [index, route] of this.#routes.entries()) this.#teach(link.reading, route, index);

@@ -73,6 +73,10 @@ export const VENUE_ERRORS = {
     means: 'The venue did not answer a subscription, not even when asked again.',
     remedy: 'Check the symbol and the WebSocket URL; the other streams of the connection go on.',
   },
+  TW_VENUE_SNAPSHOT: {
+    means: 'The snapshot that an incremental book begins from could not be fetched; it is tried again.',
+    remedy: 'Check feeds.VENUE.restUrl and the limits of the venue; the book is left out until then.',
+  },
   TW_VENUE_TOO_MANY_STREAMS: {
     means: 'More streams are wanted than the venue allows on one connection.',
     remedy: 'Spread the symbols over more exchange actors in the topology.',
