@@ -35,10 +35,6 @@ export class Progress {
     }
   }
 
-  warn(text: string): void {
-    this.#say(`  ${this.#paint(YELLOW, 'note')}  ${text}`);
-  }
-
   ready(program: Program, postgres: ServerAvailability, redis: ServerAvailability, isLive: boolean): void {
     const health = program.health();
     const grpc = program.grpcAddress;

@@ -1,6 +1,8 @@
 import { rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import type { Logger } from 'pino';
 import { type RunningCommand, startCommand } from '../program/child-process.ts';
+import { createLog, logLifecycle } from '../program/log.ts';
 import { Program } from '../program/program.ts';
 import { renderIssue } from '../protocols/config-issue.ts';
 import { TapeworksError } from '../protocols/errors/index.ts';
@@ -64,6 +66,7 @@ export const command: Command = {
 
 async function up(read: ReadConfiguration, options: Options): Promise<number> {
   const progress = new Progress(options.json);
+  const log = createLog(read.config.kernel.log.level);
   const stops: Stop[] = [];
   let program: Program | undefined;
   let end: (code: number) => void = () => {};
@@ -88,17 +91,18 @@ async function up(read: ReadConfiguration, options: Options): Promise<number> {
       endpoints,
       postgres,
       redis,
-      onWarning: (warning) => progress.warn(warning),
+      onWarning: (warning) => log.warn(warning),
     });
     const running = program;
+    logLifecycle(running.system.events, log);
     const outcome = await progress.step('actors', () => running.start());
     if (outcome.kind !== 'applied') {
       throw new TapeworksError('TW_START_FAILED', `the topology did not come up: ${outcome.reason}`);
     }
-    if (read.config.kernel.topology.watch) stops.push(watch(running, read, options.folder, progress));
+    if (read.config.kernel.topology.watch) stops.push(watch(running, read, options.folder, log));
     progress.ready(running, postgres, redis, options.live);
     void running.system.ended.then((reason) => {
-      if (reason.kind === 'failure') progress.warn(`the system gave up: ${reason.error.message}`);
+      if (reason.kind === 'failure') log.fatal({ error: reason.error.message }, 'the system gave up');
       end(EXIT.failed);
     });
     return await ended;
@@ -111,7 +115,7 @@ async function up(read: ReadConfiguration, options: Options): Promise<number> {
 }
 
 /** Applies each settled change of the configuration folder; a wrong one is reported and changes nothing. */
-function watch(program: Program, read: ReadConfiguration, folder: string, progress: Progress): Stop {
+function watch(program: Program, read: ReadConfiguration, folder: string, log: Logger): Stop {
   const watcher = new ConfigWatcher({
     folder,
     around: { venues: VENUES.map((venue) => venue.facts.id) },
@@ -119,14 +123,17 @@ function watch(program: Program, read: ReadConfiguration, folder: string, progre
     known: read.files,
     async onChange(checked) {
       if (!checked.ok) {
-        for (const issue of checked.issues) progress.warn(renderIssue(issue));
+        for (const issue of checked.issues) log.error(renderIssue(issue));
         return;
       }
       const files = await readConfigFiles(folder);
       if (!files.ok) return;
       const texts = [...files.value].map(([name, bytes]) => [name, Buffer.from(bytes).toString('utf8')]);
       const reply = await program.control.apply({ files: Object.fromEntries(texts) });
-      progress.warn(`the configuration changed: ${reply.kind}${'reason' in reply ? `, ${reply.reason}` : ''}`);
+      log.info(
+        { outcome: reply.kind, ...('reason' in reply && { reason: reply.reason }) },
+        'the configuration changed',
+      );
     },
   });
   return async () => watcher.close();

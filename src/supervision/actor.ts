@@ -43,6 +43,8 @@ export interface ActorContext<M> {
   whenReady(ref: Ref<never>): void;
   /** Says that this message has no meaning in the present state; it is counted and reported. */
   unhandled(message: M): void;
+  /** Tells whoever reads the log, in a sentence. Say it once, not with each message. */
+  warn(text: string): void;
   /** Ends this life as a normal exit once the present message is handled. */
   stop(): void;
   /** Crashes this life from outside a message, for instance from a socket's error event. */

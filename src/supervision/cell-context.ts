@@ -73,6 +73,7 @@ export function cellContext<M, S>(
       else tellReady();
     },
     unhandled: (message) => life.isClosed || calls.unhandled(message),
+    warn: (text) => runtime.events.emit({ kind: 'warning', path: self.path, text }),
     stop: () => calls.stop(),
     fail: (error) => calls.fail(error),
   };

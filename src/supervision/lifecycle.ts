@@ -7,6 +7,8 @@ export type LifecycleEvent = { readonly path: string; readonly atMs: number } & 
   | { readonly kind: 'overflow'; readonly policy: string; readonly dropped: number }
   | { readonly kind: 'dead-letter'; readonly reason: string }
   | { readonly kind: 'unhandled'; readonly message: string }
+  /** What an actor wants an operator to know, in a sentence. */
+  | { readonly kind: 'warning'; readonly text: string }
   | { readonly kind: 'abandoned'; readonly what: 'init' | 'handler' | 'end'; readonly afterMs: number }
   | { readonly kind: 'end-failed'; readonly error: Error }
 );

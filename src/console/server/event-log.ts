@@ -73,6 +73,8 @@ function sentence(event: LifecycleEvent): string {
       return `dead letter: ${event.reason}`;
     case 'unhandled':
       return `did not understand ${event.message}`;
+    case 'warning':
+      return event.text;
     case 'abandoned':
       return `gave up on its ${event.what} after ${Math.round(event.afterMs)} ms`;
     case 'end-failed':
