@@ -34,9 +34,11 @@ export interface Settlement {
   readonly duplicates: number;
   readonly spilled: readonly EventRow[];
   readonly refused: readonly RefusedRow[];
+  /** Given up under extreme pressure, because the operator chose so for their event types. */
+  readonly dropped: readonly EventRow[];
 }
 
-export const NOTHING_SETTLED: Settlement = { stored: [], duplicates: 0, spilled: [], refused: [] };
+export const NOTHING_SETTLED: Settlement = { stored: [], duplicates: 0, spilled: [], refused: [], dropped: [] };
 
 export function rowBytes(row: EventRow): number {
   return row.event.raw.length;

@@ -1,0 +1,99 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Acknowledgement, LedgerTerm, RedisStream } from './redis-stream.ts';
+
+/** Entries whose fate is durable, on their way out of the pending list. */
+export interface PendingAck extends Acknowledgement {
+  readonly rows: number;
+  readonly bytes: number;
+}
+
+export interface AcknowledgerEvents {
+  acknowledged(ack: PendingAck, missing: number, seconds: number): void;
+  reached(point: 'before-ack' | 'after-ack'): void;
+}
+
+const RETRY_MIN_MS = 50;
+const RETRY_MAX_MS = 2_000;
+
+/**
+ * Acknowledges in order, and again until Redis has taken it. Its queue is bounded by the reader's room: entries count as
+ * in flight until they are acknowledged.
+ */
+export class Acknowledger {
+  readonly #stream: RedisStream;
+  readonly #events: AcknowledgerEvents;
+  readonly #queue: PendingAck[] = [];
+  #running = false;
+  #closed = false;
+  #drained: (() => void)[] = [];
+
+  constructor(stream: RedisStream, events: AcknowledgerEvents) {
+    this.#stream = stream;
+    this.#events = events;
+  }
+
+  get waiting(): number {
+    return this.#queue.length;
+  }
+
+  add(ack: PendingAck): void {
+    this.#queue.push(ack);
+    if (!this.#running) void this.#run();
+  }
+
+  /** Resolves when everything added so far is acknowledged. */
+  drained(): Promise<void> {
+    return this.#running ? new Promise((resolve) => this.#drained.push(resolve)) : Promise.resolve();
+  }
+
+  close(): void {
+    this.#closed = true;
+  }
+
+  async #run(): Promise<void> {
+    this.#running = true;
+    while (this.#queue.length > 0 && !this.#closed) await this.#acknowledge(this.#queue[0]!);
+    this.#running = false;
+    for (const resolve of this.#drained.splice(0)) resolve();
+  }
+
+  async #acknowledge(ack: PendingAck): Promise<void> {
+    const started = performance.now();
+    let letters = ack.letters;
+    for (let delayMs = RETRY_MIN_MS; !this.#closed; delayMs = Math.min(delayMs * 2, RETRY_MAX_MS)) {
+      try {
+        this.#events.reached('before-ack');
+        const missing = await this.#stream.acknowledge({ ...ack, letters });
+        this.#events.reached('after-ack');
+        if (missing > 0) await this.#stream.correct(takenBack(ack.counts, missing)).catch(() => undefined);
+        this.#queue.shift();
+        this.#events.acknowledged(ack, missing, (performance.now() - started) / 1_000);
+        return;
+      } catch {
+        await sleep(delayMs * (1 + Math.random() * 0.25));
+        letters = await this.#unburied(letters);
+      }
+    }
+  }
+
+  /** After a lost answer the transaction may have happened; then its letters are written and their entries are gone. */
+  async #unburied(letters: PendingAck['letters']): Promise<PendingAck['letters']> {
+    if (letters.length === 0) return letters;
+    const pending = await this.#stream.stillPending(letters.map((letter) => letter.entryId)).catch(() => undefined);
+    return pending === undefined ? letters : letters.filter((letter) => pending.has(letter.entryId));
+  }
+}
+
+const TERMS: readonly LedgerTerm[] = ['duplicate', 'stored', 'spilled', 'dead_lettered', 'dropped', 'trimmed'];
+
+/** An entry that was not pending was counted before, so it is counted back: as a duplicate first, if there are any. */
+function takenBack(counts: Acknowledgement['counts'], missing: number): Partial<Record<LedgerTerm, number>> {
+  const back: Partial<Record<LedgerTerm, number>> = {};
+  let left = missing;
+  for (const term of TERMS) {
+    const by = Math.min(left, counts[term] ?? 0);
+    if (by > 0) back[term] = -by;
+    left -= by;
+  }
+  return back;
+}

@@ -1,0 +1,61 @@
+import { DEAD_LETTER_CODES, type DeadLetter, type Refusal } from '../../protocols/dead-letter.ts';
+import { type Accepted, decodeEnvelope, ENVELOPE_FIELD, isRefusal } from '../../protocols/envelope.ts';
+import type { EventRow } from '../../protocols/ingest.ts';
+import type { KernelIngestSettings } from '../../protocols/topology.ts';
+import type { StreamEntry } from './redis-stream.ts';
+
+export interface DecodedEntries {
+  readonly rows: readonly EventRow[];
+  readonly letters: readonly DeadLetter[];
+  /** Entries that were trimmed away while they were pending: their bytes are gone. */
+  readonly trimmed: readonly string[];
+  readonly bytes: number;
+}
+
+/** Sorts entries into rows, dead letters and those that are gone. */
+export function decodeEntries(
+  entries: readonly StreamEntry[],
+  tsKernel: bigint,
+  deliveriesOf: (id: string) => number,
+  stream: string,
+  settings: Pick<KernelIngestSettings, 'maxEntryBytes' | 'maxDepth'>,
+): DecodedEntries {
+  const rows: EventRow[] = [];
+  const letters: DeadLetter[] = [];
+  const trimmed: string[] = [];
+  let bytes = 0;
+  for (const { id, body, deleted, fields } of entries) {
+    if (deleted) {
+      trimmed.push(id);
+      continue;
+    }
+    const event: Accepted | Refusal =
+      body === undefined
+        ? { code: 'no_envelope_field', path: '', reason: `the entry has no field "${ENVELOPE_FIELD}"` }
+        : decodeEnvelope(body, settings.maxEntryBytes, settings.maxDepth);
+    if (isRefusal(event)) letters.push(letterOf(event, stream, id, deliveriesOf(id), body ?? joined(fields)));
+    else {
+      rows.push({ event, entryId: id, tsKernel, deliveries: deliveriesOf(id) });
+      bytes += event.raw.length;
+    }
+  }
+  return { rows, letters, trimmed, bytes };
+}
+
+export function letterOf(
+  refusal: Refusal,
+  stream: string,
+  entryId: string,
+  deliveries: number,
+  raw: Buffer,
+): DeadLetter {
+  return { ...refusal, stage: DEAD_LETTER_CODES[refusal.code].stage, stream, entryId, deliveries, raw };
+}
+
+/** The fields of an entry that has no envelope, one `name=value` a line, for a person to look at. */
+function joined(fields: readonly Buffer[]): Buffer {
+  const parts: Buffer[] = [];
+  for (let at = 0; at + 1 < fields.length; at += 2)
+    parts.push(fields[at]!, Buffer.from('='), fields[at + 1]!, Buffer.from('\n'));
+  return Buffer.concat(parts);
+}

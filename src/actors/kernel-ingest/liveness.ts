@@ -1,0 +1,54 @@
+import type { Accepted } from '../../protocols/envelope.ts';
+
+/** What a module last showed of itself. */
+export interface ModuleSight {
+  readonly source: string;
+  readonly connection: string;
+  readonly lastSeenMs: number;
+  readonly lastHeartbeatMs: number | undefined;
+  /** The payload of its last heartbeat or status, as JSON text. */
+  readonly status: string | undefined;
+  readonly events: number;
+}
+
+/** More connections than this are not remembered one by one. */
+const SIGHTS_MAX = 1_000;
+
+/** Which modules are alive, by what they send. Fed with every accepted message, in batches. */
+export class Liveness {
+  readonly #sights = new Map<string, ModuleSight>();
+
+  see(event: Accepted, nowMs: number): void {
+    const key = event.connection === '' ? event.source : `${event.source}/${event.connection}`;
+    const before = this.#sights.get(key);
+    if (before === undefined && this.#sights.size >= SIGHTS_MAX) return;
+    const telling = event.eventType === 'heartbeat' || event.eventType === 'status';
+    this.#sights.set(key, {
+      source: event.source,
+      connection: event.connection,
+      lastSeenMs: nowMs,
+      lastHeartbeatMs: event.eventType === 'heartbeat' ? nowMs : before?.lastHeartbeatMs,
+      status: telling ? event.raw.toString('utf8', event.payloadStart, event.payloadEnd) : before?.status,
+      events: (before?.events ?? 0) + 1,
+    });
+  }
+
+  sights(): readonly ModuleSight[] {
+    return [...this.#sights.values()];
+  }
+
+  /** Modules that were promised in the configuration and have been silent for too long. */
+  silent(
+    modules: readonly { readonly name: string; readonly silentAfterMs: number }[],
+    nowMs: number,
+    sinceMs: number,
+  ): readonly string[] {
+    const sights = this.sights();
+    return modules
+      .filter(({ name, silentAfterMs }) => {
+        const seen = sights.filter(({ source }) => source === name).map(({ lastSeenMs }) => lastSeenMs);
+        return nowMs - Math.max(sinceMs, ...seen) > silentAfterMs;
+      })
+      .map(({ name }) => name);
+  }
+}

@@ -1,0 +1,304 @@
+import { DEAD_LETTER_CODES, type DeadLetter } from '../../protocols/dead-letter.ts';
+import {
+  deadLetterOf,
+  type EventBatch,
+  type EventRow,
+  NOTHING_SETTLED,
+  rowBytes,
+  type Settlement,
+} from '../../protocols/ingest.ts';
+import type { KernelIngestSettings, WhenFull } from '../../protocols/topology.ts';
+import { Acknowledger, type PendingAck } from './acknowledger.ts';
+import {
+  initialReader,
+  type ReaderEffect,
+  type ReaderMessage,
+  type ReaderState,
+  receiveReader,
+  recoveryCount,
+} from './behaviour.ts';
+import { controlReply } from './control-reply.ts';
+import type { IngestCounters } from './counters.ts';
+import { type DecodedEntries, decodeEntries, letterOf } from './decode-entries.ts';
+import type { Liveness } from './liveness.ts';
+import type { RedisStream, StreamEntry } from './redis-stream.ts';
+
+export type ReadPoint = 'after-read' | 'before-ack' | 'after-ack';
+
+export interface ReaderOptions {
+  readonly settings: KernelIngestSettings;
+  /** The key of this shard's stream. */
+  readonly stream: string;
+  readonly consumer: string;
+  readonly redis: RedisStream;
+  /** What happens to an event type when neither Postgres nor the spill takes more. */
+  policyOf(eventType: string): WhenFull;
+  /** True when no event type may ever be dropped. */
+  readonly neverDrops: boolean;
+  readonly counters: IngestCounters;
+  readonly liveness: Liveness;
+  /** Hands rows to the lane below. */
+  offer(batch: EventBatch): void;
+  evict(types: ReadonlySet<string>, rows: number): void;
+  reached(point: ReadPoint): void;
+  warn(text: string): void;
+  failed(error: Error): void;
+}
+
+/** An entry that was being handled alone twice when the kernel ended is condemned on the third sight. */
+const ALONE_MAX = 2;
+
+/** Nanoseconds since 1970, from the monotonic clock on top of the process's start. */
+export function wallClockNs(): bigint {
+  const ms = performance.timeOrigin + performance.now();
+  const whole = Math.floor(ms);
+  return BigInt(whole) * 1_000_000n + BigInt(Math.floor((ms - whole) * 1e6));
+}
+
+/** Binds the reader's behaviour to Redis: reads, decodes, hands on, and acknowledges what was settled. */
+export class StreamReader {
+  readonly #options: ReaderOptions;
+  readonly #acks: Acknowledger;
+  readonly #inFlight = new Set<string>();
+  readonly #alone = new Set<string>();
+  #state: ReaderState;
+  #closed = false;
+  #claimCursor = '0-0';
+  #timers: NodeJS.Timeout[] = [];
+
+  constructor(options: ReaderOptions) {
+    this.#options = options;
+    this.#acks = new Acknowledger(options.redis, {
+      acknowledged: (ack, missing, seconds) => this.#acknowledged(ack, missing, seconds),
+      reached: (point) => options.reached(point),
+    });
+    const [state, effects] = initialReader();
+    this.#state = state;
+    for (const effect of effects) this.#perform(effect);
+    this.#timers.push(setInterval(() => this.#dispatch({ kind: 'claim-due' }), options.settings.claimEveryMs));
+  }
+
+  get state(): ReaderState {
+    return this.#state;
+  }
+
+  /** Takes back what the lane has made durable. */
+  settle(settlement: Settlement): void {
+    this.#acknowledge(settlement, [], []);
+  }
+
+  pressure(on: boolean): void {
+    this.#dispatch({ kind: 'pressure', on });
+  }
+
+  /** Reads no more. What was read goes on to be settled and acknowledged. */
+  stop(): void {
+    for (const timer of this.#timers) clearInterval(timer);
+    this.#dispatch({ kind: 'stop' });
+  }
+
+  /** Resolves once the read under way has come back and been handed on. */
+  async quiet(): Promise<void> {
+    while (this.#state.reading && !this.#closed) await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+
+  acknowledgedAll(): Promise<void> {
+    return this.#acks.drained();
+  }
+
+  close(): void {
+    this.#closed = true;
+    for (const timer of this.#timers) clearInterval(timer);
+    this.#acks.close();
+  }
+
+  #dispatch(message: ReaderMessage): void {
+    if (this.#closed) return;
+    const settings = { ...this.#options.settings, mayDrop: !this.#options.neverDrops };
+    const [state, effects] = receiveReader(this.#state, message, settings);
+    this.#state = state;
+    for (const effect of effects) this.#perform(effect);
+  }
+
+  #perform(effect: ReaderEffect): void {
+    if (effect.kind === 'rest') {
+      const timer = setTimeout(() => this.#dispatch({ kind: 'rested' }), effect.afterMs * (1 + Math.random() * 0.25));
+      this.#timers.push(timer);
+      if (this.#timers.length > 16) this.#timers.splice(1, this.#timers.length - 2);
+      return;
+    }
+    this.#run(effect).then(
+      (message) => this.#dispatch(message),
+      (error: unknown) => this.#lost(error),
+    );
+  }
+
+  #run(effect: Exclude<ReaderEffect, { kind: 'rest' }>): Promise<ReaderMessage> {
+    switch (effect.kind) {
+      case 'prepare':
+        return this.#prepare();
+      case 'read-pending':
+        return this.#readPending(effect.after, effect.count);
+      case 'read-new':
+        return this.#readNew(effect.count, effect.dropping);
+      case 'claim':
+        return this.#claim();
+    }
+  }
+
+  /** Redis failing is expected and rested from; a defect of ours is not, and ends the reader. */
+  #lost(error: unknown): void {
+    if (this.#closed) return;
+    if (error instanceof TypeError || error instanceof RangeError) {
+      this.#options.failed(error);
+      return;
+    }
+    const reason = error instanceof Error ? error.message : String(error);
+    if (/NOGROUP|UNBLOCKED/.test(reason)) this.#options.counters.groupRecreations++;
+    if (this.#state.failuresInARow === 0) this.#options.warn(`reading ${this.#options.stream} failed: ${reason}`);
+    this.#dispatch({ kind: 'failed', reason });
+  }
+
+  async #prepare(): Promise<ReaderMessage> {
+    await this.#options.redis.ensureGroup();
+    for (const text of await this.#options.redis.unsafeSettings()) this.#options.warn(text);
+    return { kind: 'prepared' };
+  }
+
+  async #readNew(count: number, dropping: boolean): Promise<ReaderMessage> {
+    const started = performance.now();
+    const entries = await this.#options.redis.readNew(count);
+    const decoded = this.#decode(entries, () => 1);
+    const { rows, bytes } = dropping ? this.#dropSome(decoded) : decoded;
+    this.#take({ ...decoded, rows, bytes });
+    if (entries.length > 0) this.#options.counters.batchSeconds.observe((performance.now() - started) / 1_000);
+    return { kind: 'read', rows: rows.length, bytes, last: undefined, careful: false };
+  }
+
+  async #readPending(after: string, readCount: number): Promise<ReaderMessage> {
+    const { redis, settings, counters } = this.#options;
+    const pending = await redis.pendingAfter(after, readCount);
+    const deliveries = new Map(pending.map(({ id, deliveries: times }) => [id, times]));
+    const most = pending.reduce((max, { deliveries: times }) => Math.max(max, times), 0);
+    const count = recoveryCount(readCount, most, settings.poisonAfter);
+    const entries = await redis.readPending(after, count);
+    const last = entries.at(-1)?.id;
+    // Entries that this life already has in flight come back after a reconnect; they are on their way.
+    const fresh = entries.filter(({ id }) => !this.#inFlight.has(id));
+    counters.redelivered += fresh.length;
+    const decoded = this.#decode(fresh, (id) => (deliveries.get(id) ?? 0) + 1);
+    const rows = count === 1 ? await this.#isolate(decoded.rows) : decoded.rows;
+    const bytes = rows.reduce((sum, row) => sum + rowBytes(row), 0);
+    this.#take({ ...decoded, rows, bytes });
+    return { kind: 'read', rows: rows.length, bytes, last, careful: count < readCount };
+  }
+
+  /** Notes in Redis that a row is about to be handled alone, and condemns one for which that was noted twice before. */
+  async #isolate(rows: readonly EventRow[]): Promise<readonly EventRow[]> {
+    const kept: EventRow[] = [];
+    for (const row of rows) {
+      if ((await this.#options.redis.markAlone(row.entryId)) <= ALONE_MAX) {
+        this.#alone.add(row.entryId);
+        kept.push(row);
+        continue;
+      }
+      const reason = `handled alone ${ALONE_MAX} times, and the kernel ended each time`;
+      const letter = letterOf(
+        { code: 'poison', path: '', reason },
+        this.#options.stream,
+        row.entryId,
+        row.deliveries,
+        row.event.raw,
+      );
+      this.#acknowledge(NOTHING_SETTLED, [letter], []);
+      await this.#options.redis.unmarkAlone(row.entryId);
+    }
+    return kept;
+  }
+
+  async #claim(): Promise<ReaderMessage> {
+    const { redis, settings, counters } = this.#options;
+    const { cursor, entries, deleted } = await redis.claim(settings.claimIdleMs, this.#claimCursor, settings.readCount);
+    this.#claimCursor = cursor;
+    const fresh = entries.filter(({ id }) => !this.#inFlight.has(id));
+    counters.claimed += fresh.length;
+    counters.redelivered += fresh.length;
+    // Redis removed these from the pending list itself.
+    counters.trimmed += deleted.length;
+    const decoded = this.#decode(fresh, () => 2);
+    this.#take(decoded);
+    return { kind: 'claimed', rows: decoded.rows.length, bytes: decoded.bytes };
+  }
+
+  #decode(entries: readonly StreamEntry[], deliveriesOf: (id: string) => number): DecodedEntries {
+    this.#options.counters.read += entries.length;
+    if (entries.length > 0) this.#options.reached('after-read');
+    return decodeEntries(entries, wallClockNs(), deliveriesOf, this.#options.stream, this.#options.settings);
+  }
+
+  /** Under extreme pressure: the new rows that may go are dropped, or older ones for them. */
+  #dropSome({ rows }: DecodedEntries): { rows: readonly EventRow[]; bytes: number } {
+    const dropped = rows.filter((row) => this.#options.policyOf(row.event.eventType) === 'drop-newest');
+    const kept = rows.filter((row) => this.#options.policyOf(row.event.eventType) !== 'drop-newest');
+    const replacing = kept.filter((row) => this.#options.policyOf(row.event.eventType) === 'drop-oldest');
+    const types = new Set(replacing.map((row) => row.event.eventType));
+    if (dropped.length > 0) this.#acknowledge({ ...NOTHING_SETTLED, dropped }, [], [], false);
+    if (types.size > 0) this.#options.evict(types, replacing.length);
+    return { rows: kept, bytes: kept.reduce((sum, row) => sum + rowBytes(row), 0) };
+  }
+
+  #take({ rows, letters, trimmed, bytes }: DecodedEntries): void {
+    const nowMs = Date.now();
+    for (const row of rows) {
+      this.#inFlight.add(row.entryId);
+      this.#options.liveness.see(row.event, nowMs);
+    }
+    if (letters.length > 0 || trimmed.length > 0) this.#acknowledge(NOTHING_SETTLED, letters, trimmed);
+    if (rows.length > 0) this.#options.offer({ rows, bytes });
+  }
+
+  #acknowledge(
+    settlement: Settlement,
+    letters: readonly DeadLetter[],
+    trimmed: readonly string[],
+    counted = true,
+  ): void {
+    const { stored, duplicates, spilled, refused, dropped } = settlement;
+    const rows = [...stored, ...spilled, ...dropped, ...refused.map(({ row }) => row)];
+    const allLetters = [...letters, ...refused.map((one) => deadLetterOf(this.#options.stream, one))];
+    const ids = [...rows.map((row) => row.entryId), ...letters.map((letter) => letter.entryId), ...trimmed];
+    if (ids.length === 0) return;
+    const { settings, stream, consumer } = this.#options;
+    const questions = [...stored, ...spilled].filter((row) => row.event.operation !== '');
+    const ack: PendingAck = {
+      ids,
+      counts: {
+        stored: stored.length - duplicates,
+        duplicate: duplicates,
+        spilled: spilled.length,
+        dead_lettered: allLetters.length,
+        dropped: dropped.length,
+        trimmed: trimmed.length,
+      },
+      letters: allLetters,
+      replies: questions.map((row) =>
+        controlReply(row.event, { stream, group: settings.group, consumer }, wallClockNs()),
+      ),
+      rows: counted ? rows.length : 0,
+      bytes: counted ? rows.reduce((sum, row) => sum + rowBytes(row), 0) : 0,
+    };
+    this.#acks.add(ack);
+  }
+
+  #acknowledged(ack: PendingAck, missing: number, seconds: number): void {
+    const { counters, redis } = this.#options;
+    for (const id of ack.ids) this.#inFlight.delete(id);
+    for (const id of ack.ids.filter((one) => this.#alone.has(one))) {
+      this.#alone.delete(id);
+      redis.unmarkAlone(id).catch(() => undefined);
+    }
+    counters.acknowledged(ack, missing, seconds);
+    for (const letter of ack.letters) counters.deadLetter(DEAD_LETTER_CODES[letter.code].stage, letter.code);
+    if (ack.rows > 0) this.#dispatch({ kind: 'released', rows: ack.rows, bytes: ack.bytes });
+  }
+}

@@ -1,0 +1,338 @@
+import { Redis } from 'ioredis';
+import { type DeadLetter, deadLetterFields } from '../../protocols/dead-letter.ts';
+import { ENVELOPE_FIELD } from '../../protocols/envelope.ts';
+
+/** An entry as Redis delivers it. `body` is undefined without the envelope field, `deleted` when it was trimmed away. */
+export interface StreamEntry {
+  readonly id: string;
+  readonly body: Buffer | undefined;
+  readonly deleted: boolean;
+  readonly fields: readonly Buffer[];
+}
+
+export interface PendingEntry {
+  readonly id: string;
+  readonly deliveries: number;
+}
+
+/** Terms of the ledger that a settlement adds to. */
+export type LedgerTerm = 'stored' | 'duplicate' | 'spilled' | 'dead_lettered' | 'dropped' | 'trimmed';
+
+/** One step of the ledger: entries leave the pending list and their fates are counted, all at once or not at all. */
+export interface Acknowledgement {
+  readonly ids: readonly string[];
+  readonly counts: Readonly<Partial<Record<LedgerTerm, number>>>;
+  readonly letters: readonly DeadLetter[];
+  readonly replies: readonly Buffer[];
+}
+
+export interface StreamFacts {
+  readonly added: number;
+  readonly length: number;
+  readonly pending: number;
+  /** Entries that the group has not been given yet; undefined when Redis cannot tell. */
+  readonly lag: number | undefined;
+  readonly lastDelivered: string;
+  readonly oldestPending: string | undefined;
+  readonly ledger: Readonly<Record<string, number>>;
+}
+
+export interface RedisStreamOptions {
+  readonly url: string;
+  readonly stream: string;
+  readonly group: string;
+  readonly consumer: string;
+  readonly deadLetterStream: string;
+  readonly blockMs: number;
+  readonly connectTimeoutMs: number;
+}
+
+const COMMAND_MS = 5_000;
+const ACK_CHUNK = 1_000;
+const REPLIES_KEPT = 1_000;
+/** A read that has not come back after so many block times hangs on a dead connection. */
+const WATCHDOG_BLOCKS = 5;
+
+/** The commands of one stream. One connection only ever waits for entries; all others go over a second one. */
+export class RedisStream {
+  readonly #options: RedisStreamOptions;
+  readonly #control: Redis;
+  #reader: Redis;
+  readonly ledgerKey: string;
+  readonly repliesKey: string;
+  readonly poisonKey: string;
+
+  constructor(options: RedisStreamOptions) {
+    this.#options = options;
+    this.ledgerKey = `${options.stream}:ledger`;
+    this.repliesKey = `${options.stream}:replies`;
+    this.poisonKey = `${options.stream}:poison`;
+    this.#control = this.#connect({ commandTimeout: COMMAND_MS });
+    this.#reader = this.#connect({});
+  }
+
+  #connect(more: { commandTimeout?: number }): Redis {
+    const client = new Redis(this.#options.url, {
+      protocol: 2,
+      connectTimeout: this.#options.connectTimeoutMs,
+      // A command whose connection broke fails at once: what it did is unknown, and the caller decides.
+      enableOfflineQueue: false,
+      autoResendUnfulfilledCommands: false,
+      maxRetriesPerRequest: 0,
+      retryStrategy: (times) => Math.min(50 * 2 ** Math.min(times, 6), 1_000),
+      ...more,
+    });
+    // Failures show as rejected commands; without a listener they would also be printed.
+    client.on('error', () => undefined);
+    return client;
+  }
+
+  /** Makes the group from the stream's first entry on: ids already stored are absorbed, skipped ones would be lost. */
+  async ensureGroup(): Promise<void> {
+    await this.#ready(this.#control);
+    await this.#ready(this.#reader);
+    const { stream, group } = this.#options;
+    try {
+      await this.#control.xgroup('CREATE', stream, group, '0', 'MKSTREAM');
+    } catch (error) {
+      if (!String(error).includes('BUSYGROUP')) throw error;
+    }
+  }
+
+  #ready(client: Redis): Promise<void> {
+    if (client.status === 'ready') return Promise.resolve();
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(() => settle(new Error('Redis does not answer')), this.#options.connectTimeoutMs);
+      const ready = () => settle();
+      const settle = (error?: Error) => {
+        clearTimeout(timer);
+        client.off('ready', ready);
+        if (error === undefined) resolve();
+        else reject(error);
+      };
+      client.once('ready', ready);
+    });
+  }
+
+  /** What is unsafe about the server's settings, in words. */
+  async unsafeSettings(): Promise<readonly string[]> {
+    const found = new Map<string, string>();
+    for (const name of ['appendonly', 'appendfsync', 'maxmemory-policy']) {
+      const answer = (await this.#control.config('GET', name).catch(() => [])) as string[];
+      if (answer[1] !== undefined) found.set(name, answer[1]);
+    }
+    const policy = found.get('maxmemory-policy') ?? 'noeviction';
+    return [
+      ...(found.get('appendonly') === 'no' ? ['Redis runs with appendonly = no: a restart loses every entry'] : []),
+      ...(found.get('appendfsync') === 'no'
+        ? ['Redis runs with appendfsync = no: a power failure can lose many seconds']
+        : []),
+      ...(policy === 'noeviction' ? [] : [`Redis runs with maxmemory-policy = ${policy}: it may evict whole streams`]),
+    ];
+  }
+
+  async readNew(count: number): Promise<readonly StreamEntry[]> {
+    const { group, consumer, stream, blockMs } = this.#options;
+    const client = this.#reader;
+    let timer: NodeJS.Timeout | undefined;
+    const watchdog = new Promise<never>((_, reject) => {
+      timer = setTimeout(() => {
+        client.disconnect();
+        this.#reader = this.#connect({});
+        reject(new Error(`a read of ${blockMs} ms did not come back in ${blockMs * WATCHDOG_BLOCKS} ms`));
+      }, blockMs * WATCHDOG_BLOCKS);
+    });
+    const read = client.callBuffer(
+      'XREADGROUP',
+      'GROUP',
+      group,
+      consumer,
+      'COUNT',
+      count,
+      'BLOCK',
+      blockMs,
+      'STREAMS',
+      stream,
+      '>',
+    );
+    try {
+      return entriesOf(await Promise.race([read, watchdog]));
+    } finally {
+      clearTimeout(timer);
+      read.catch(() => undefined);
+    }
+  }
+
+  async readPending(after: string, count: number): Promise<readonly StreamEntry[]> {
+    const { group, consumer, stream } = this.#options;
+    return entriesOf(
+      await this.#control.callBuffer('XREADGROUP', 'GROUP', group, consumer, 'COUNT', count, 'STREAMS', stream, after),
+    );
+  }
+
+  /** This consumer's pending entries after an id, with how often each was delivered. */
+  async pendingAfter(after: string, count: number): Promise<readonly PendingEntry[]> {
+    const { group, consumer, stream } = this.#options;
+    const rows = (await this.#control.call(
+      'XPENDING',
+      stream,
+      group,
+      `(${after}`,
+      '+',
+      count,
+      consumer,
+    )) as unknown[][];
+    return rows.map((row) => ({ id: String(row[0]), deliveries: Number(row[3]) }));
+  }
+
+  /** Which of these entries are still pending, for any consumer. */
+  async stillPending(ids: readonly string[]): Promise<ReadonlySet<string>> {
+    const { group, stream } = this.#options;
+    const found = await Promise.all(
+      ids.map((id) => this.#control.call('XPENDING', stream, group, id, id, 1) as Promise<unknown[][]>),
+    );
+    return new Set(found.flat().map((row) => String(row[0])));
+  }
+
+  /** Takes over entries that other consumers have left pending for `idleMs`. */
+  async claim(
+    idleMs: number,
+    cursor: string,
+    count: number,
+  ): Promise<{ cursor: string; entries: readonly StreamEntry[]; deleted: readonly string[] }> {
+    const { group, consumer, stream } = this.#options;
+    const answer = (await this.#control.callBuffer(
+      'XAUTOCLAIM',
+      stream,
+      group,
+      consumer,
+      idleMs,
+      cursor,
+      'COUNT',
+      count,
+    )) as [Buffer, unknown[], Buffer[] | undefined];
+    const deleted = (answer[2] ?? []).map(String);
+    return { cursor: String(answer[0]), entries: answer[1].map(entryOf).filter((entry) => !entry.deleted), deleted };
+  }
+
+  /** Acknowledges and counts in one transaction. Answers how many of the entries were not pending. */
+  async acknowledge({ ids, counts, letters, replies }: Acknowledgement): Promise<number> {
+    const { stream, group, deadLetterStream } = this.#options;
+    const transaction = this.#control.multi();
+    for (const letter of letters) transaction.xadd(deadLetterStream, '*', ...deadLetterFields(letter));
+    for (const reply of replies)
+      transaction.xadd(this.repliesKey, 'MAXLEN', '~', REPLIES_KEPT, '*', ENVELOPE_FIELD, reply);
+    for (const [term, by] of Object.entries(counts)) if (by !== 0) transaction.hincrby(this.ledgerKey, term, by);
+    const chunks = Math.ceil(ids.length / ACK_CHUNK);
+    for (let chunk = 0; chunk < chunks; chunk++) {
+      transaction.xack(stream, group, ...ids.slice(chunk * ACK_CHUNK, (chunk + 1) * ACK_CHUNK));
+    }
+    const answers = (await transaction.exec()) ?? [];
+    for (const [error] of answers) if (error !== null) throw error;
+    const acked = answers.slice(answers.length - chunks);
+    return ids.length - acked.reduce((sum, [, count]) => sum + Number(count), 0);
+  }
+
+  /** Takes counts back that belonged to entries which had left the pending list before. */
+  async correct(counts: Readonly<Partial<Record<LedgerTerm, number>>>): Promise<void> {
+    const batch = this.#control.multi();
+    for (const [term, by] of Object.entries(counts)) batch.hincrby(this.ledgerKey, term, by);
+    await batch.exec();
+  }
+
+  /** Dead letters of entries that were acknowledged before. */
+  async bury(letters: readonly DeadLetter[]): Promise<void> {
+    const transaction = this.#control.multi();
+    for (const letter of letters) transaction.xadd(this.#options.deadLetterStream, '*', ...deadLetterFields(letter));
+    await transaction.exec();
+  }
+
+  /** Counts that an entry is about to be handled alone; answers how often that was so. */
+  markAlone(id: string): Promise<number> {
+    return this.#control.hincrby(this.poisonKey, id, 1);
+  }
+
+  async unmarkAlone(id: string): Promise<void> {
+    await this.#control.hdel(this.poisonKey, id);
+  }
+
+  async range(from: string, to: string, count: number): Promise<readonly StreamEntry[]> {
+    const answer = (await this.#control.callBuffer(
+      'XRANGE',
+      this.#options.stream,
+      from,
+      to,
+      'COUNT',
+      count,
+    )) as unknown[];
+    return answer.map(entryOf);
+  }
+
+  async facts(): Promise<StreamFacts> {
+    const { stream, group } = this.#options;
+    const info = pairsOf(await this.#control.call('XINFO', 'STREAM', stream));
+    const groups = (await this.#control.call('XINFO', 'GROUPS', stream)) as unknown[];
+    const ours = groups.map(pairsOf).find((found) => found.get('name') === group);
+    const [pending, oldest] = (await this.#control.call('XPENDING', stream, group)) as [number, string | null];
+    const ledger = await this.#control.hgetall(this.ledgerKey);
+    const lag = ours?.get('lag');
+    return {
+      added: Number(info.get('entries-added')),
+      length: Number(info.get('length')),
+      pending: Number(pending),
+      lag: lag === null || lag === undefined ? undefined : Number(lag),
+      lastDelivered: String(ours?.get('last-delivered-id') ?? '0-0'),
+      oldestPending: oldest ?? undefined,
+      ledger: Object.fromEntries(Object.entries(ledger).map(([term, count]) => [term, Number(count)])),
+    };
+  }
+
+  /** The smallest id that some group has not finished with. */
+  async groupFloors(): Promise<readonly string[]> {
+    const { stream } = this.#options;
+    const groups = ((await this.#control.call('XINFO', 'GROUPS', stream)) as unknown[]).map(pairsOf);
+    return Promise.all(
+      groups.map(async (found) => {
+        const [pending, oldest] = (await this.#control.call('XPENDING', stream, String(found.get('name')))) as [
+          number,
+          string | null,
+        ];
+        return pending > 0 && oldest !== null ? oldest : String(found.get('last-delivered-id'));
+      }),
+    );
+  }
+
+  trim(floor: string): Promise<number> {
+    return this.#control.call('XTRIM', this.#options.stream, 'MINID', '~', floor, 'LIMIT', 10_000) as Promise<number>;
+  }
+
+  close(): void {
+    this.#control.disconnect();
+    this.#reader.disconnect();
+  }
+}
+
+function entriesOf(answer: unknown): readonly StreamEntry[] {
+  const streams = answer as [Buffer, unknown[]][] | null;
+  return streams === null ? [] : (streams[0]?.[1] ?? []).map(entryOf);
+}
+
+function entryOf(raw: unknown): StreamEntry {
+  const [id, fields] = raw as [Buffer, Buffer[] | null];
+  const text = id.toString('latin1');
+  if (fields === null) return { id: text, body: undefined, deleted: true, fields: [] };
+  if (fields.length === 2 && isEnvelopeField(fields[0]!)) return { id: text, body: fields[1]!, deleted: false, fields };
+  let body: Buffer | undefined;
+  for (let at = 0; at + 1 < fields.length; at += 2) if (isEnvelopeField(fields[at]!)) body = fields[at + 1];
+  return { id: text, body, deleted: false, fields };
+}
+
+const FIELD = Buffer.from(ENVELOPE_FIELD);
+const isEnvelopeField = (name: Buffer) => name.length === FIELD.length && name[0] === FIELD[0] && name.equals(FIELD);
+
+function pairsOf(list: unknown): Map<string, unknown> {
+  const items = list as unknown[];
+  const found = new Map<string, unknown>();
+  for (let at = 0; at + 1 < items.length; at += 2) found.set(String(items[at]), items[at + 1]);
+  return found;
+}
