@@ -10,6 +10,7 @@ const optionsFor = (fs: PowerLossFs, more: Partial<SpillOptions> = {}): SpillOpt
   folder: '/spill',
   fs,
   segmentBytes: 3_000,
+  segmentAgeMs: 60_000,
   bytesMax: 1_000_000,
   freeBytesMin: 0,
   nowSeconds: () => 1_731_700_000,

@@ -10,6 +10,7 @@ const optionsFor = (fs: PowerLossFs): SpillOptions => ({
   folder: '/spill',
   fs,
   segmentBytes: 2_000,
+  segmentAgeMs: 60_000,
   bytesMax: 1_000_000,
   freeBytesMin: 0,
   nowSeconds: () => 1_731_700_000,

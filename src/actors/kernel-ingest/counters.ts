@@ -1,12 +1,5 @@
+import type { HistogramSnapshot } from '../../protocols/ingest-snapshot.ts';
 import type { PendingAck } from './acknowledger.ts';
-
-/** A histogram as plain numbers, so that a thread can send it and the main thread can print it. */
-export interface HistogramSnapshot {
-  readonly bounds: readonly number[];
-  /** Observations up to each bound, not cumulative; the last is for those above all bounds. */
-  readonly counts: readonly number[];
-  readonly sum: number;
-}
 
 export class PlainHistogram {
   readonly #bounds: readonly number[];

@@ -1,15 +1,5 @@
 import type { Accepted } from '../../protocols/envelope.ts';
-
-/** What a module last showed of itself. */
-export interface ModuleSight {
-  readonly source: string;
-  readonly connection: string;
-  readonly lastSeenMs: number;
-  readonly lastHeartbeatMs: number | undefined;
-  /** The payload of its last heartbeat or status, as JSON text. */
-  readonly status: string | undefined;
-  readonly events: number;
-}
+import type { ModuleSight } from '../../protocols/ingest-snapshot.ts';
 
 /** More connections than this are not remembered one by one. */
 const SIGHTS_MAX = 1_000;

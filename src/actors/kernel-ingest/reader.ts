@@ -64,7 +64,8 @@ export class StreamReader {
   #state: ReaderState;
   #closed = false;
   #claimCursor = '0-0';
-  #timers: NodeJS.Timeout[] = [];
+  readonly #claiming: NodeJS.Timeout;
+  #rest: NodeJS.Timeout | undefined;
 
   constructor(options: ReaderOptions) {
     this.#options = options;
@@ -75,7 +76,7 @@ export class StreamReader {
     const [state, effects] = initialReader();
     this.#state = state;
     for (const effect of effects) this.#perform(effect);
-    this.#timers.push(setInterval(() => this.#dispatch({ kind: 'claim-due' }), options.settings.claimEveryMs));
+    this.#claiming = setInterval(() => this.#dispatch({ kind: 'claim-due' }), options.settings.claimEveryMs);
   }
 
   get state(): ReaderState {
@@ -93,7 +94,7 @@ export class StreamReader {
 
   /** Reads no more. What was read goes on to be settled and acknowledged. */
   stop(): void {
-    for (const timer of this.#timers) clearInterval(timer);
+    this.#clearTimers();
     this.#dispatch({ kind: 'stop' });
   }
 
@@ -108,8 +109,13 @@ export class StreamReader {
 
   close(): void {
     this.#closed = true;
-    for (const timer of this.#timers) clearInterval(timer);
+    this.#clearTimers();
     this.#acks.close();
+  }
+
+  #clearTimers(): void {
+    clearInterval(this.#claiming);
+    clearTimeout(this.#rest);
   }
 
   #dispatch(message: ReaderMessage): void {
@@ -122,9 +128,7 @@ export class StreamReader {
 
   #perform(effect: ReaderEffect): void {
     if (effect.kind === 'rest') {
-      const timer = setTimeout(() => this.#dispatch({ kind: 'rested' }), effect.afterMs * (1 + Math.random() * 0.25));
-      this.#timers.push(timer);
-      if (this.#timers.length > 16) this.#timers.splice(1, this.#timers.length - 2);
+      this.#rest = setTimeout(() => this.#dispatch({ kind: 'rested' }), effect.afterMs * (1 + Math.random() * 0.25));
       return;
     }
     this.#run(effect).then(

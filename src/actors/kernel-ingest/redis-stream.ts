@@ -1,6 +1,7 @@
 import { Redis } from 'ioredis';
 import { type DeadLetter, deadLetterFields } from '../../protocols/dead-letter.ts';
 import { ENVELOPE_FIELD } from '../../protocols/envelope.ts';
+import type { StreamFacts } from '../../protocols/ingest-snapshot.ts';
 
 /** An entry as Redis delivers it. `body` is undefined without the envelope field, `deleted` when it was trimmed away. */
 export interface StreamEntry {
@@ -24,17 +25,6 @@ export interface Acknowledgement {
   readonly counts: Readonly<Partial<Record<LedgerTerm, number>>>;
   readonly letters: readonly DeadLetter[];
   readonly replies: readonly Buffer[];
-}
-
-export interface StreamFacts {
-  readonly added: number;
-  readonly length: number;
-  readonly pending: number;
-  /** Entries that the group has not been given yet; undefined when Redis cannot tell. */
-  readonly lag: number | undefined;
-  readonly lastDelivered: string;
-  readonly oldestPending: string | undefined;
-  readonly ledger: Readonly<Record<string, number>>;
 }
 
 export interface RedisStreamOptions {
@@ -192,6 +182,13 @@ export class RedisStream {
       ids.map((id) => this.#control.call('XPENDING', stream, group, id, id, 1) as Promise<unknown[][]>),
     );
     return new Set(found.flat().map((row) => String(row[0])));
+  }
+
+  /** Entries pending for any consumer in a range of ids. */
+  async pendingBetween(from: string, to: string, count: number): Promise<ReadonlySet<string>> {
+    const { group, stream } = this.#options;
+    const rows = (await this.#control.call('XPENDING', stream, group, from, to, count)) as unknown[][];
+    return new Set(rows.map((row) => String(row[0])));
   }
 
   /** Takes over entries that other consumers have left pending for `idleMs`. */

@@ -25,7 +25,9 @@ import { olderOf, type SegmentItem, segmentItems } from './segment-scan.ts';
 export interface SpillOptions {
   readonly folder: string;
   readonly fs: SpillFs;
+  /** A segment of this size, or this old, is sealed after the next append. */
   readonly segmentBytes: number;
+  readonly segmentAgeMs: number;
   /** All segments together; at this size appends are refused. */
   readonly bytesMax: number;
   /** What must stay free on the disk. */
@@ -55,6 +57,7 @@ export interface SpillChunk {
 interface Tail {
   readonly segment: Segment;
   readonly file: SpillFile;
+  readonly createdSeconds: number;
 }
 
 export class SpillStore {
@@ -137,7 +140,13 @@ export class SpillStore {
         throw refusal(second, error);
       }
     }
-    if (this.#tail !== undefined && this.#tail.segment.bytes >= this.#options.segmentBytes) await this.#seal();
+    if (this.#isFinished(this.#tail)) await this.#seal();
+  }
+
+  #isFinished(tail: Tail | undefined): boolean {
+    if (tail === undefined) return false;
+    const { segmentBytes, segmentAgeMs, nowSeconds } = this.#options;
+    return tail.segment.bytes >= segmentBytes || (nowSeconds() - tail.createdSeconds) * 1_000 >= segmentAgeMs;
   }
 
   async #checkRoom(size: number): Promise<void> {
@@ -176,10 +185,11 @@ export class SpillStore {
   async #createTail(): Promise<Tail> {
     const { fs, folder, nowSeconds } = this.#options;
     const sequence = this.#nextSequence++;
+    const createdSeconds = nowSeconds();
     const name = segmentName(sequence);
     const file = await fs.create(join(folder, name));
     try {
-      await file.append(encodeHeader(sequence, nowSeconds()));
+      await file.append(encodeHeader(sequence, createdSeconds));
       await file.sync();
       await fs.syncFolder(folder);
     } catch (error) {
@@ -189,7 +199,7 @@ export class SpillStore {
     }
     const segment: Segment = { sequence, name, records: 0, bytes: HEADER_BYTES, oldestEntryId: undefined };
     this.#segments.push(segment);
-    return { segment, file };
+    return { segment, file, createdSeconds };
   }
 
   /** Leaves the tail as it is on the disk, cut back to its last promise where the disk still allows it. */

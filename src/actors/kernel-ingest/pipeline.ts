@@ -1,0 +1,278 @@
+import { join } from 'node:path';
+import { deadLetterOf, type LaneHealth, type RefusedRow } from '../../protocols/ingest.ts';
+import type { StreamFacts } from '../../protocols/ingest-snapshot.ts';
+import type { KernelIngestSettings, SinkSettings, SpillSettings, WhenFull } from '../../protocols/topology.ts';
+import type { EventStore } from '../sink/event-writer.ts';
+import { SinkLane } from '../sink/lane.ts';
+import { diskFs } from '../spill/file-system.ts';
+import { type SpillPoint, SpillStore } from '../spill/spill-store.ts';
+import { IngestCounters } from './counters.ts';
+import { Liveness } from './liveness.ts';
+import { type ReadPoint, StreamReader } from './reader.ts';
+import { RedisStream } from './redis-stream.ts';
+import { refetchLost } from './refetch.ts';
+import { trimFloor } from './trim-floor.ts';
+
+export type PipelinePoint = ReadPoint | SpillPoint | 'mid-replay';
+
+export interface PipelineOptions {
+  readonly redisUrl: string;
+  readonly connectTimeoutMs: number;
+  readonly reader: KernelIngestSettings;
+  readonly sink: SinkSettings;
+  readonly spill: SpillSettings;
+  readonly host: string;
+  readonly store: EventStore;
+  /** Stored rows go on to whoever re-publishes them. */
+  republish(rows: Parameters<StreamReader['settle']>[0]['stored']): void;
+  reached(point: PipelinePoint): void;
+  warn(text: string): void;
+  failed(error: Error): void;
+}
+
+const BURY_RETRY_MS = 500;
+const HOUSEKEEPING_MS = 1_000;
+
+/** The key of a shard's stream: `events`, or `events:0` where there are several. */
+export function streamKey({ stream, shard, shards }: KernelIngestSettings): string {
+  return shards === 1 ? stream : `${stream}:${shard}`;
+}
+
+/** The folder of a stream's segments. A name from Redis must not lead out of the spill folder. */
+export function spillFolder(folder: string, stream: string): string {
+  return join(
+    folder,
+    encodeURIComponent(stream).replace(/^\.+/, (dots) => '%2E'.repeat(dots.length)),
+  );
+}
+
+/** One stream's whole way: reader, sink lane and spill, with the housekeeping that keeps them in order. */
+export class Pipeline {
+  readonly stream: string;
+  readonly counters = new IngestCounters();
+  readonly liveness = new Liveness();
+  readonly #options: PipelineOptions;
+  readonly #redis: RedisStream;
+  readonly #spill: SpillStore;
+  readonly #startedMs = Date.now();
+  #lane: SinkLane | undefined;
+  #reader: StreamReader | undefined;
+  #facts: StreamFacts | undefined;
+  #damage: readonly string[] = [];
+  #housekeeping: NodeJS.Timeout | undefined;
+  #trimmedAt = 0;
+  #closed = false;
+
+  private constructor(options: PipelineOptions, redis: RedisStream, spill: SpillStore) {
+    this.#options = options;
+    this.stream = streamKey(options.reader);
+    this.#redis = redis;
+    this.#spill = spill;
+  }
+
+  static async open(options: PipelineOptions): Promise<Pipeline> {
+    const { reader, spill: settings } = options;
+    const stream = streamKey(reader);
+    const spill = await SpillStore.open({
+      folder: spillFolder(settings.folder, stream),
+      fs: diskFs,
+      segmentBytes: settings.segmentBytes,
+      segmentAgeMs: settings.segmentAgeMs,
+      bytesMax: settings.maxBytes,
+      freeBytesMin: settings.minFreeBytes,
+      nowSeconds: () => Math.floor(Date.now() / 1_000),
+      reached: options.reached,
+    });
+    const redis = new RedisStream({
+      url: options.redisUrl,
+      stream,
+      group: reader.group,
+      consumer: consumerName(options),
+      deadLetterStream: reader.deadLetterStream,
+      blockMs: reader.readBlockMs,
+      connectTimeoutMs: options.connectTimeoutMs,
+    });
+    const pipeline = new Pipeline(options, redis, spill);
+    await pipeline.#start();
+    return pipeline;
+  }
+
+  async #start(): Promise<void> {
+    const { options, counters } = { options: this.#options, counters: this.counters };
+    for (const note of this.#spill.damage) {
+      counters.spillLost += note.lost;
+      if (note.kind === 'torn') counters.tornTails++;
+      options.warn(
+        `spill segment ${note.segment} is ${note.kind}: ${note.lost} records lost, ${note.bytes} bytes set aside`,
+      );
+    }
+    for (const trouble of this.#spill.unreadable) options.warn(`spill: ${trouble}`);
+    this.#lane = await SinkLane.open({
+      settings: options.sink,
+      store: options.store,
+      spill: this.#spill,
+      events: {
+        settled: (settlement) => {
+          options.republish(settlement.stored);
+          this.#reader?.settle(settlement);
+        },
+        bury: (refused) => this.#bury(refused),
+        pressure: (on) => this.#reader?.pressure(on),
+        wrote: (rows, seconds) => counters.wrote(rows, seconds),
+        replayed: (rows, duplicates) => {
+          counters.replayed += rows;
+          counters.replayDuplicates += duplicates;
+        },
+        reached: options.reached,
+        failed: options.failed,
+      },
+    });
+    const lane = this.#lane;
+    this.#reader = new StreamReader({
+      settings: options.reader,
+      stream: this.stream,
+      consumer: consumerName(options),
+      redis: this.#redis,
+      policyOf: (eventType) => policyFor(options, eventType),
+      neverDrops: neverDrops(options),
+      counters,
+      liveness: this.liveness,
+      offer: (batch) => lane.offer(batch),
+      evict: (types, rows) => lane.evict(types, rows),
+      reached: options.reached,
+      warn: options.warn,
+      failed: options.failed,
+    });
+    this.#keepHouse();
+  }
+
+  /** Once a second: facts for the ledger; now and then: trimming, partitions, a search for what damage took. */
+  #keepHouse(): void {
+    this.#housekeeping = setTimeout(() => {
+      this.#houseKept().then(
+        () => this.#keepHouse(),
+        // Redis or Postgres being out shows elsewhere; housekeeping just comes back.
+        () => this.#keepHouse(),
+      );
+    }, HOUSEKEEPING_MS);
+  }
+
+  async #houseKept(): Promise<void> {
+    if (this.#closed) return;
+    this.#damage = [
+      ...(await this.#spill.unacknowledgedDamage()).map(
+        ({ segment, lost, recovered }) => `${segment}: ${lost} lost, ${recovered ?? 0} found again in Redis`,
+      ),
+      ...this.#spill.unreadable,
+    ];
+    this.#facts = await this.#redis.facts();
+    const mode = this.#lane?.state.mode;
+    if (mode === 'flowing' && this.#reader?.state.phase === 'live') {
+      this.counters.spillRecovered += await refetchLost(
+        this.#redis,
+        this.#options.store,
+        this.#spill,
+        this.stream,
+        this.#options.reader,
+      );
+      await this.#options.store.prepare();
+    }
+    if (performance.now() - this.#trimmedAt >= this.#options.reader.trimEveryMs) await this.#trim();
+  }
+
+  async #trim(): Promise<void> {
+    this.#trimmedAt = performance.now();
+    const floor = trimFloor({
+      groupFloors: await this.#redis.groupFloors(),
+      oldestSpilled: this.#spill.oldestEntryId,
+      damagePending: this.#spill.unreadable.length > 0 || (await this.#spill.pendingDamage()).length > 0,
+      nowMs: Date.now(),
+      keepMs: this.#options.reader.trimAfterMs,
+    });
+    if (floor !== undefined) this.counters.trimmedByKernel += await this.#redis.trim(floor);
+  }
+
+  async #bury(refused: readonly RefusedRow[]): Promise<void> {
+    const letters = refused.map((one) => deadLetterOf(this.stream, one));
+    while (!this.#closed) {
+      try {
+        await this.#redis.bury(letters);
+        for (const letter of letters) this.counters.deadLetter(letter.stage, letter.code);
+        return;
+      } catch {
+        await new Promise((resolve) => setTimeout(resolve, BURY_RETRY_MS));
+      }
+    }
+    throw new Error('the kernel stopped before a dead letter was written');
+  }
+
+  get health(): LaneHealth {
+    const lane = this.#lane?.health ?? { state: 'red', reasons: ['the sink has not started'] };
+    const { trouble, phase } = this.#reader?.state ?? { trouble: 'the reader has not started', phase: 'resting' };
+    const out = phase === 'resting' || phase === 'preparing' ? [`Redis: ${trouble ?? 'connecting'}`] : [];
+    const damaged = this.#damage.map((text) => `TW_SPILL_DAMAGED ${text}`);
+    const silent = this.liveness
+      .silent(this.#options.reader.modules, Date.now(), this.#startedMs)
+      .map((name) => `module ${name} is silent`);
+    const red = lane.state === 'red' || out.length > 0 || damaged.length > 0;
+    const state = red ? 'red' : silent.length > 0 ? 'yellow' : lane.state;
+    return { state, reasons: [...lane.reasons, ...out, ...damaged, ...silent] };
+  }
+
+  get facts(): StreamFacts | undefined {
+    return this.#facts;
+  }
+
+  get inFlight(): number {
+    return this.#reader?.state.inFlightRows ?? 0;
+  }
+
+  get mode(): string {
+    return this.#lane?.state.mode ?? 'starting';
+  }
+
+  get spill(): { readonly records: number; readonly bytes: number; readonly segments: number } {
+    const { records, bytes, segments } = this.#spill;
+    return { records, bytes, segments };
+  }
+
+  /** Stops reading, makes what was read durable, acknowledges it. Past the deadline it stops as it is: nothing is lost. */
+  async stop(deadlineMs: number): Promise<void> {
+    const orderly = async () => {
+      this.#reader?.stop();
+      await this.#reader?.quiet();
+      await this.#lane?.flush();
+      await this.#reader?.acknowledgedAll();
+    };
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, deadlineMs);
+    });
+    await Promise.race([orderly(), late]);
+    clearTimeout(timer);
+    await this.close();
+  }
+
+  /** Lets go of everything at once. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    clearTimeout(this.#housekeeping);
+    this.#reader?.close();
+    this.#lane?.close();
+    await this.#spill.close().catch(() => undefined);
+    this.#redis.close();
+  }
+}
+
+function consumerName({ reader, host }: PipelineOptions): string {
+  return reader.consumer ?? host;
+}
+
+function policyFor({ reader, spill }: PipelineOptions, eventType: string): WhenFull {
+  return reader.whenFullByType[eventType] ?? (reader.whenFull === 'block' ? spill.whenFull : reader.whenFull);
+}
+
+function neverDrops({ reader, spill }: PipelineOptions): boolean {
+  const chosen = [reader.whenFull, spill.whenFull, ...Object.values(reader.whenFullByType)];
+  return chosen.every((policy) => policy === 'block');
+}

@@ -1,0 +1,45 @@
+import type { EventRow } from '../../protocols/ingest.ts';
+import type { KernelIngestSettings } from '../../protocols/topology.ts';
+import type { EventStore } from '../sink/event-writer.ts';
+import type { SpillStore } from '../spill/spill-store.ts';
+import { decodeEntries } from './decode-entries.ts';
+import { wallClockNs } from './reader.ts';
+import type { RedisStream } from './redis-stream.ts';
+
+const CHUNK = 1_000;
+
+/**
+ * After damage to the spill: offers every entry that the stream still holds and that is no longer pending to Postgres
+ * once more. Those that are stored collide and count for nothing; what is inserted had been lost with the damaged bytes.
+ * Nothing was trimmed meanwhile, because trimming stops at what is only in the spill, and altogether while damage is open.
+ */
+export async function refetchLost(
+  redis: RedisStream,
+  store: EventStore,
+  spill: SpillStore,
+  stream: string,
+  settings: KernelIngestSettings,
+): Promise<number> {
+  const notes = await spill.pendingDamage();
+  if (notes.length === 0) return 0;
+  const { lastDelivered } = await redis.facts();
+  let from = '-';
+  let recovered = 0;
+  for (;;) {
+    const entries = await redis.range(from, lastDelivered, CHUNK);
+    if (entries.length === 0) break;
+    from = `(${entries.at(-1)!.id}`;
+    const { rows } = decodeEntries(entries, wallClockNs(), () => 1, stream, settings);
+    const settled = await withoutPending(redis, rows);
+    recovered += (await store.write(settled)).inserted;
+  }
+  // One search serves all notes; what it found cannot be told apart by file, so the first note carries the sum.
+  for (const [at, note] of notes.entries()) await spill.settleDamage(note, at === 0 ? recovered : 0);
+  return recovered;
+}
+
+async function withoutPending(redis: RedisStream, rows: readonly EventRow[]): Promise<readonly EventRow[]> {
+  if (rows.length === 0) return rows;
+  const pending = await redis.pendingBetween(rows[0]!.entryId, rows.at(-1)!.entryId, rows.length);
+  return pending.size === 0 ? rows : rows.filter((row) => !pending.has(row.entryId));
+}
