@@ -148,6 +148,7 @@ export class Pipeline {
 
   /** Once a second: facts for the ledger; now and then: trimming, partitions, a search for what damage took. */
   #keepHouse(): void {
+    if (this.#closed) return;
     this.#housekeeping = setTimeout(() => {
       this.#houseKept().then(
         () => this.#keepHouse(),
