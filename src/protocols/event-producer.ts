@@ -1,6 +1,6 @@
 import { crc32 } from 'node:zlib';
-import { monotonicFactory } from 'ulid';
 import { ENVELOPE_FIELD, type EnvelopeType, type EventType, PROTOCOL_VERSION } from './envelope.ts';
+import { ulidFactory } from './ulid.ts';
 
 // What a module written in TypeScript needs: envelopes, and the stream to append them to.
 //
@@ -34,7 +34,7 @@ export interface Envelope {
 
 export class EventProducer {
   readonly #identity: ProducerIdentity;
-  readonly #nextId = monotonicFactory();
+  readonly #nextId = ulidFactory();
   readonly #meta: string;
 
   constructor(identity: ProducerIdentity) {

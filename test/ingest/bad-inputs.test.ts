@@ -7,7 +7,7 @@ import { type Accepted, decodeEnvelope, isRefusal } from '../../src/protocols/en
 import { envelopeSchemaText } from '../../src/protocols/envelope-schema.ts';
 import { EventProducer } from '../../src/protocols/event-producer.ts';
 import { JsonScanner, level } from '../../src/protocols/json-scanner.ts';
-import { ulidMilliseconds, ulidToUuid, uuidToUlid } from '../../src/protocols/ulid.ts';
+import { ulidFactory, ulidMilliseconds, ulidToUuid, uuidToUlid } from '../../src/protocols/ulid.ts';
 import { BAD_INPUTS } from './bad-inputs.ts';
 
 const NOW = 1_731_700_000_123_456_789n;
@@ -145,6 +145,14 @@ describe('a ULID', () => {
         expect(ulidToUuid(left) < ulidToUuid(right)).toBe(left < right);
       }),
     );
+  });
+
+  it('rises within a millisecond, over a clock that steps back, and over a carry', () => {
+    const next = ulidFactory();
+    const times = [5, 5, 5, 4, 6, 6, ...Array.from({ length: 2_000 }, () => 7)];
+    const made = times.map((ms) => next(ms));
+    expect(new Set(made).size).toBe(made.length);
+    expect([...made].sort()).toEqual(made);
   });
 
   it('holds its time', () => {

@@ -1,7 +1,7 @@
-import { monotonicFactory } from 'ulid';
 import { type Accepted, PROTOCOL_VERSION } from '../../protocols/envelope.ts';
+import { ulidFactory } from '../../protocols/ulid.ts';
 
-const nextId = monotonicFactory();
+const nextId = ulidFactory();
 
 /** What a kernel says of itself when it is asked. */
 export interface KernelDescription {
