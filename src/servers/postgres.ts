@@ -1,6 +1,15 @@
 import { spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { chmodSync, chownSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import pg from 'pg';
 import { TapeworksError } from '../protocols/errors/index.ts';
@@ -65,6 +74,17 @@ export async function startPostgres(options: EmbeddedPostgresOptions): Promise<E
     isReady: () => answers(url),
   });
   return { url, version: binaries.version, folder, process: server, stop: () => server.stop() };
+}
+
+/** The URL of the embedded Postgres of a data folder while it runs; undefined where it does not. */
+export function embeddedPostgresUrl(folder: string): string | undefined {
+  const path = resolve(folder);
+  const running = join(path, 'postmaster.pid');
+  const data = existsSync(path) ? realpathSync(path) : path;
+  if (!existsSync(running) || !existsSync(`${data}.secret`)) return undefined;
+  // The fourth line is the port.
+  const port = readFileSync(running, 'utf8').split('\n')[3];
+  return `postgres://${USER}:${readFileSync(`${data}.secret`, 'utf8').trim()}@127.0.0.1:${port}/postgres`;
 }
 
 function settingArguments(port: number, settings: Readonly<Record<string, string>>): string[] {

@@ -93,3 +93,12 @@ async function answers(url: string): Promise<boolean> {
     client.disconnect();
   }
 }
+
+/** The URL of the embedded Redis of a data folder, from the file it runs with; undefined where there is none. */
+export function embeddedRedisUrl(folder: string): string | undefined {
+  const config = join(resolve(folder), 'redis.conf');
+  if (!existsSync(config)) return undefined;
+  const text = readFileSync(config, 'utf8');
+  const port = /^port (\d+)$/m.exec(text)?.[1];
+  return `redis://:${/^requirepass (\S+)$/m.exec(text)?.[1]}@127.0.0.1:${port}`;
+}

@@ -9,7 +9,8 @@ import type { KernelOrders } from './kernel.ts';
 const orders = JSON.parse(process.env['CHAOS_KERNEL'] ?? '{}') as KernelOrders;
 let hitsLeft = orders.killAt?.hits ?? 0;
 
-const plane = await IngestPlane.start({
+let plane: IngestPlane | undefined;
+plane = await IngestPlane.start({
   redisUrl: orders.redisUrl,
   postgresUrl: orders.postgresUrl,
   connectTimeoutMs: 1_000,
@@ -41,6 +42,7 @@ const plane = await IngestPlane.start({
 });
 
 function note(): void {
+  if (plane === undefined) return;
   writeFileSync(orders.notesFile, JSON.stringify({ health: plane.health, ...plane.snapshot() }));
 }
 setInterval(note, 100);
@@ -48,7 +50,7 @@ note();
 process.stdout.write('up\n');
 
 process.once('SIGTERM', () => {
-  void plane.stop(8_000).then(() => {
+  void plane?.stop(8_000).then(() => {
     note();
     process.exit(0);
   });

@@ -6,6 +6,7 @@ import { Redis } from 'ioredis';
 import pg from 'pg';
 import { spillFolder } from '../../src/actors/kernel-ingest/pipeline.ts';
 import { RedisStream } from '../../src/actors/kernel-ingest/redis-stream.ts';
+import { QUARANTINE } from '../../src/actors/spill/recovery.ts';
 import { parseDeadLetter } from '../../src/protocols/dead-letter.ts';
 import { ledgerOf } from '../../src/protocols/ingest-snapshot.ts';
 import { uuidToUlid } from '../../src/protocols/ulid.ts';
@@ -139,6 +140,16 @@ export class World {
     });
   }
 
+  /** Notes of damage whose records are still to be looked for in Redis. */
+  #openDamage(): number {
+    return STREAMS.reduce((sum, stream) => {
+      const folder = join(spillFolder(this.spillFolder, stream), QUARANTINE);
+      return (
+        sum + (existsSync(folder) ? readdirSync(folder).filter((name) => name.endsWith('.pending.json')).length : 0)
+      );
+    }, 0);
+  }
+
   async until(what: string, condition: () => boolean | Promise<boolean>, withinMs = DRAIN_MS): Promise<void> {
     const deadline = performance.now() + withinMs;
     while (!(await condition())) {
@@ -168,7 +179,7 @@ export class World {
   async #pending(): Promise<number> {
     const facts = await this.#facts();
     const waiting = facts.reduce((sum, { pending, lag }) => sum + pending + (lag ?? 0), 0);
-    return waiting + this.spilledFiles().length;
+    return waiting + this.spilledFiles().length + this.#openDamage();
   }
 
   /** Waits until nothing is on its way any more. */

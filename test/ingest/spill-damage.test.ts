@@ -138,6 +138,18 @@ describe('a damaged segment', () => {
   });
 });
 
+describe('a chunk', () => {
+  it('that takes the last records of a segment ends it, even where it is full', async () => {
+    const fs = new PowerLossFs(new Random(1));
+    const store = await SpillStore.open(optionsFor(fs));
+    await store.append(inputs(0, 10));
+    const chunk = await store.nextChunk(10);
+    expect(chunk).toMatchObject({ endsSegment: true });
+    await store.commit(chunk!);
+    expect(store.segments).toBe(0);
+  });
+});
+
 describe('the quota', () => {
   it('refuses with TW_SPILL_FULL and takes batches again after replay made room', async () => {
     const fs = new PowerLossFs(new Random(1));

@@ -59,28 +59,34 @@ export class Acknowledger {
 
   async #acknowledge(ack: PendingAck): Promise<void> {
     const started = performance.now();
-    let letters = ack.letters;
-    for (let delayMs = RETRY_MIN_MS; !this.#closed; delayMs = Math.min(delayMs * 2, RETRY_MAX_MS)) {
-      try {
-        this.#events.reached('before-ack');
-        const missing = await this.#stream.acknowledge({ ...ack, letters });
-        this.#events.reached('after-ack');
-        if (missing > 0) await this.#stream.correct(takenBack(ack.counts, missing)).catch(() => undefined);
-        this.#queue.shift();
-        this.#events.acknowledged(ack, missing, (performance.now() - started) / 1_000);
-        return;
-      } catch {
-        await sleep(delayMs * (1 + Math.random() * 0.25));
-        letters = await this.#unburied(letters);
-      }
+    let missing: number | undefined;
+    for (
+      let delayMs = RETRY_MIN_MS;
+      missing === undefined && !this.#closed;
+      delayMs = Math.min(delayMs * 2, RETRY_MAX_MS)
+    ) {
+      missing = await this.#attempt(ack).catch(() => undefined);
+      if (missing !== undefined) break;
+      await sleep(delayMs * (1 + Math.random() * 0.25));
+      if (await this.#hasHappened(ack)) missing = 0;
     }
+    if (missing === undefined) return;
+    this.#queue.shift();
+    this.#events.acknowledged(ack, missing, (performance.now() - started) / 1_000);
   }
 
-  /** After a lost answer the transaction may have happened; then its letters are written and their entries are gone. */
-  async #unburied(letters: PendingAck['letters']): Promise<PendingAck['letters']> {
-    if (letters.length === 0) return letters;
-    const pending = await this.#stream.stillPending(letters.map((letter) => letter.entryId)).catch(() => undefined);
-    return pending === undefined ? letters : letters.filter((letter) => pending.has(letter.entryId));
+  async #attempt(ack: PendingAck): Promise<number> {
+    this.#events.reached('before-ack');
+    const missing = await this.#stream.acknowledge(ack);
+    this.#events.reached('after-ack');
+    if (missing > 0) await this.#stream.correct(takenBack(ack.counts, missing)).catch(() => undefined);
+    return missing;
+  }
+
+  /** After a lost answer the transaction may have happened, all of it or nothing: then its entries are pending no more. */
+  async #hasHappened({ ids }: PendingAck): Promise<boolean> {
+    const pending = await this.#stream.stillPending([ids[0]!, ids.at(-1)!]).catch(() => undefined);
+    return pending !== undefined && pending.size === 0;
   }
 }
 

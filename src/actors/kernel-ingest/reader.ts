@@ -63,7 +63,6 @@ export class StreamReader {
   readonly #alone = new Set<string>();
   #state: ReaderState;
   #closed = false;
-  #claimCursor = '0-0';
   readonly #claiming: NodeJS.Timeout;
   #rest: NodeJS.Timeout | undefined;
 
@@ -222,14 +221,12 @@ export class StreamReader {
 
   async #claim(): Promise<ReaderMessage> {
     const { redis, settings, counters } = this.#options;
-    const { cursor, entries, deleted } = await redis.claim(settings.claimIdleMs, this.#claimCursor, settings.readCount);
-    this.#claimCursor = cursor;
-    const fresh = entries.filter(({ id }) => !this.#inFlight.has(id));
-    counters.claimed += fresh.length;
-    counters.redelivered += fresh.length;
+    const { entries, deleted } = await redis.claim(settings.claimIdleMs, settings.readCount);
+    counters.claimed += entries.length;
+    counters.redelivered += entries.length;
     // Redis removed these from the pending list itself.
     counters.trimmed += deleted.length;
-    const decoded = this.#decode(fresh, () => 2);
+    const decoded = this.#decode(entries, () => 2);
     this.#take(decoded);
     return { kind: 'claimed', rows: decoded.rows.length, bytes: decoded.bytes };
   }

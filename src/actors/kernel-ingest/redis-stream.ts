@@ -191,25 +191,45 @@ export class RedisStream {
     return new Set(rows.map((row) => String(row[0])));
   }
 
-  /** Takes over entries that other consumers have left pending for `idleMs`. */
-  async claim(
-    idleMs: number,
-    cursor: string,
-    count: number,
-  ): Promise<{ cursor: string; entries: readonly StreamEntry[]; deleted: readonly string[] }> {
+  /**
+   * Takes over entries that other consumers have left pending for `idleMs`. XAUTOCLAIM would also hand us our own old
+   * ones, which are on their way already, so only ids that were seen with another consumer are taken.
+   */
+  async claim(idleMs: number, count: number): Promise<{ entries: readonly StreamEntry[]; deleted: readonly string[] }> {
     const { group, consumer, stream } = this.#options;
-    const answer = (await this.#control.callBuffer(
-      'XAUTOCLAIM',
-      stream,
-      group,
-      consumer,
-      idleMs,
-      cursor,
-      'COUNT',
-      count,
-    )) as [Buffer, unknown[], Buffer[] | undefined];
-    const deleted = (answer[2] ?? []).map(String);
-    return { cursor: String(answer[0]), entries: answer[1].map(entryOf).filter((entry) => !entry.deleted), deleted };
+    const consumers = ((await this.#control.call('XINFO', 'CONSUMERS', stream, group)) as unknown[]).map(pairsOf);
+    for (const other of consumers.filter(
+      (found) => found.get('name') !== consumer && Number(found.get('pending')) > 0,
+    )) {
+      const name = String(other.get('name'));
+      const left = (await this.#control.call(
+        'XPENDING',
+        stream,
+        group,
+        'IDLE',
+        idleMs,
+        '-',
+        '+',
+        count,
+        name,
+      )) as unknown[][];
+      if (left.length === 0) continue;
+      const theirs = new Set(left.map((row) => String(row[0])));
+      const from = String(left[0]![0]);
+      const answer = (await this.#control.callBuffer(
+        'XAUTOCLAIM',
+        stream,
+        group,
+        consumer,
+        idleMs,
+        from,
+        'COUNT',
+        count,
+      )) as [Buffer, unknown[], Buffer[] | undefined];
+      const entries = answer[1].map(entryOf).filter(({ id, deleted }) => !deleted && theirs.has(id));
+      return { entries, deleted: (answer[2] ?? []).map(String) };
+    }
+    return { entries: [], deleted: [] };
   }
 
   /** Acknowledges and counts in one transaction. Answers how many of the entries were not pending. */

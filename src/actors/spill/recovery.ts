@@ -13,7 +13,7 @@ import { type DamagedRange, type SegmentScan, scanSegment } from './segment-scan
 //   quarantine/NAME.acknowledged.json
 
 export const QUARANTINE = 'quarantine';
-const SEGMENT_NAME = /^(\d{20})\.(?:open|(\d+)\.seg)$/;
+export const SEGMENT_NAME = /^(\d{20})\.(?:open|(\d+)\.seg)$/;
 const COPY_BYTES = 1024 * 1024;
 
 export interface Segment {

@@ -60,12 +60,20 @@ interface Tail {
   readonly createdSeconds: number;
 }
 
+/** The segment that is being replayed: its records, the next of them, and how many are stored. */
+interface Head {
+  readonly segment: Segment;
+  readonly items: AsyncGenerator<SegmentItem>;
+  next: SpillRecord | undefined;
+  committed: number;
+}
+
 export class SpillStore {
   readonly #options: SpillOptions;
   readonly #segments: Segment[];
   #nextSequence: bigint;
   #tail: Tail | undefined;
-  #head: { readonly segment: Segment; readonly items: AsyncGenerator<SegmentItem>; committed: number } | undefined;
+  #head: Head | undefined;
   /** Appends and seals touch the same file, so each waits for the one before it. */
   #turn: Promise<unknown> = Promise.resolve();
   readonly damage: readonly DamageNote[];
@@ -242,14 +250,21 @@ export class SpillStore {
     if (segment === undefined) return undefined;
     if (segment === this.#tail?.segment) await this.seal();
     const { fs, folder } = this.#options;
-    this.#head ??= { segment, items: segmentItems(fs, join(folder, segment.name), segment.bytes), committed: 0 };
+    this.#head ??= {
+      segment,
+      items: segmentItems(fs, join(folder, segment.name), segment.bytes),
+      next: undefined,
+      committed: 0,
+    };
+    const head = this.#head;
     const records: SpillRecord[] = [];
-    while (records.length < recordsMax) {
-      const { value, done } = await this.#head.items.next();
-      if (done) return { records, segment: segment.name, endsSegment: true };
-      if (value.kind === 'record') records.push(value.record);
+    // One record more than is wanted, so that a chunk knows whether it is the last of its segment.
+    for (;;) {
+      if (head.next !== undefined) records.push(head.next);
+      head.next = await nextRecord(head.items);
+      const endsSegment = head.next === undefined;
+      if (endsSegment || records.length >= recordsMax) return { records, segment: segment.name, endsSegment };
     }
-    return { records, segment: segment.name, endsSegment: false };
   }
 
   /** Says that every record of the chunk is stored or dead-lettered. Erases the segment with its last chunk. */
@@ -302,6 +317,14 @@ export class SpillStore {
 
   async close(): Promise<void> {
     await this.seal();
+  }
+}
+
+async function nextRecord(items: AsyncGenerator<SegmentItem>): Promise<SpillRecord | undefined> {
+  for (;;) {
+    const { value, done } = await items.next();
+    if (done) return undefined;
+    if (value.kind === 'record') return value.record;
   }
 }
 

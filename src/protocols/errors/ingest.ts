@@ -21,6 +21,10 @@ export const INGEST_ERRORS = {
     means: 'The data folder of an embedded server belongs to another running process.',
     remedy: 'Stop that process, or give this one a data folder of its own.',
   },
+  TW_NO_DEAD_LETTER: {
+    means: 'No dead letter has the given id.',
+    remedy: 'List them with `tapeworks dlq list`; --box names another dead-letter stream.',
+  },
   TW_MIGRATION_CHANGED: {
     means: 'A migration file differs from the one that was applied to this database.',
     remedy: 'Run the release that matches the database; a change to the tables needs a new migration file.',

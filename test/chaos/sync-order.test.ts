@@ -1,0 +1,79 @@
+import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { EventLoad } from '../ingest/load.ts';
+import { Random } from '../ingest/random.ts';
+import { STREAMS, World } from './world.ts';
+
+// kill -9 cannot show a missing fdatasync: the page cache outlives the process. The system calls themselves can.
+
+const BATCHES = 5;
+const hasStrace = spawnSync('strace', ['-V']).status === 0;
+let world: World;
+beforeAll(async () => {
+  world = await World.open(new Random(1));
+});
+afterAll(() => world?.close());
+
+/** The trace in short: `w` a write to a segment, `s` its sync done, `a` an acknowledgement sent. */
+function orderIn(trace: string): string {
+  const segments = new Set<string>();
+  const syncing = new Map<string, string>();
+  let order = '';
+  for (const line of trace.split('\n')) {
+    const [, pid = '', call = ''] = /^(\d+)\s+(.*)$/.exec(line) ?? [];
+    const opened = /openat\(.*\.open".* = (\d+)$/.exec(call);
+    if (opened !== null) segments.add(opened[1]!);
+    const [, name, fd] = /^(write|pwrite64|writev|fdatasync|sendto)\((\d+)/.exec(call) ?? [];
+    if (name === 'fdatasync' && segments.has(fd!)) {
+      if (call.includes('unfinished')) syncing.set(pid, fd!);
+      else if (call.endsWith('= 0')) order += 's';
+    } else if (/fdatasync resumed/.test(call) && syncing.has(pid)) {
+      syncing.delete(pid);
+      if (call.endsWith('= 0')) order += 's';
+    } else if (name !== undefined && segments.has(fd!)) order += 'w';
+    else if (name !== undefined && /xack/i.test(call)) order += 'a';
+  }
+  return order;
+}
+
+it.skipIf(!hasStrace)(
+  'a spilled batch is written, then synced, and only then acknowledged',
+  { timeout: 120_000 },
+  async () => {
+    const trace = join(world.folder, 'trace');
+    world.postgres.process.signal('SIGQUIT');
+    await world.postgres.process.whenEnded();
+    world.kernel.under([
+      'strace',
+      '-f',
+      '-s',
+      '400',
+      '-e',
+      'trace=openat,write,pwrite64,writev,sendto,fdatasync',
+      '-o',
+      trace,
+    ]);
+    await world.kernel.start();
+    const load = new EventLoad(new Random(1), 'connection-0', () => BigInt(Date.now()) * 1_000_000n);
+    for (let batch = 1; batch <= BATCHES; batch++) {
+      const pipeline = world.client.multi();
+      for (let n = 0; n < 20; n++) pipeline.xadd(STREAMS[0], '*', 'envelope', load.next().bytes);
+      await pipeline.exec();
+      await world.until('the batch is acknowledged', async () => {
+        const spilled = await world.client.hget(`${STREAMS[0]}:ledger`, 'spilled');
+        return Number(spilled) === batch * 20;
+      });
+    }
+    world.kernel.signal('SIGTERM');
+    await world.kernel.ended();
+    await sleep(100);
+    const order = orderIn(readFileSync(trace, 'utf8'));
+    expect(order.match(/a/g)?.length, order).toBeGreaterThanOrEqual(BATCHES);
+    // The first w of a segment is its header; the seal at the end is written after the last acknowledgement.
+    expect(order).toMatch(/^(w+s+a)+w*s*$/);
+    await world.restartPostgres();
+  },
+);
