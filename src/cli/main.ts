@@ -12,6 +12,8 @@ const COMMANDS: Readonly<Record<string, () => Promise<{ command: Command }>>> = 
   status: () => import('./status.ts'),
   top: () => import('./top.ts'),
   audit: () => import('./audit.ts'),
+  dlq: () => import('./dlq.ts'),
+  spill: () => import('./spill.ts'),
 };
 
 async function help(name: string | undefined): Promise<number> {
