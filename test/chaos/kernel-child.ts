@@ -1,7 +1,7 @@
 // The kernel's ingest plane as a process of its own, to be killed. Its orders come in the environment:
 //   CHAOS_KERNEL   JSON of KernelOrders
 // It writes what it counted to a file ten times a second, so that the counts outlive it.
-import { writeFileSync } from 'node:fs';
+import { renameSync, writeFileSync } from 'node:fs';
 import { IngestPlane } from '../../src/actors/kernel-ingest/plane.ts';
 import { readerSettings, sinkSettings, spillSettings } from '../ingest/settings.ts';
 import type { KernelOrders } from './kernel.ts';
@@ -43,7 +43,9 @@ plane = await IngestPlane.start({
 
 function note(): void {
   if (plane === undefined) return;
-  writeFileSync(orders.notesFile, JSON.stringify({ health: plane.health, ...plane.snapshot() }));
+  // Renamed into place: a reader sees the old notes or the new ones, whenever this process ends.
+  writeFileSync(`${orders.notesFile}.new`, JSON.stringify({ health: plane.health, ...plane.snapshot() }));
+  renameSync(`${orders.notesFile}.new`, orders.notesFile);
 }
 setInterval(note, 100);
 note();

@@ -92,10 +92,5 @@ export class KernelProcess {
 
 function read(file: string | undefined): KernelNotes | undefined {
   if (file === undefined || !existsSync(file)) return undefined;
-  try {
-    return JSON.parse(readFileSync(file, 'utf8')) as KernelNotes;
-  } catch {
-    // Killed while it wrote: the count before that is lost, which can only make coverage harder to reach.
-    return undefined;
-  }
+  return JSON.parse(readFileSync(file, 'utf8')) as KernelNotes;
 }
