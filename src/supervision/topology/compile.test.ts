@@ -16,7 +16,7 @@ describe('the compiled tree', () => {
   it('is whole from an empty configuration', () => {
     expect(pathsOf(compiled({}))).toEqual([
       ...['/', '/control', '/control/watchdog'],
-      ...['/ingest', '/ingest/spill', '/ingest/sink', '/ingest/stream:events'],
+      ...['/ingest', '/ingest/spill', '/ingest/sink', '/ingest/stream.events'],
       ...['/klines', '/klines/worker-0', '/klines/worker-1', '/klines/persistence', '/klines/symbols'],
       ...['/book', '/book/merger', '/serving', '/serving/publisher', '/serving/console'],
       ...['/feeds', '/feeds/binance', '/feeds/bitstamp', '/feeds/coinbase', '/feeds/kraken'],
@@ -75,7 +75,7 @@ describe('the compiled tree', () => {
     });
     const readers = tree.nodes.filter((node) => isKind(node, 'kernel-ingest'));
     expect(readers.map((node) => node.path)).toEqual([
-      ...['/ingest/stream:a-only', '/ingest/stream:events:0', '/ingest/stream:events:1'],
+      ...['/ingest/stream.a-only', '/ingest/stream.events.0', '/ingest/stream.events.1'],
     ]);
     expect(readers[1]!.settings).toMatchObject({
       ...{ stream: 'events', shard: 0, shards: 2, whenFull: 'block', deadLetterStream: 'events:dlq' },

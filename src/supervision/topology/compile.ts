@@ -47,9 +47,15 @@ function addIngest(tree: TreeBuilder, config: Configuration): void {
   tree.child('ingest', 'spill', 'spill', place, settings.spill(config));
   tree.child('ingest', 'sink', 'sink', place, settings.sink(config));
   for (const reader of settings.kernelIngest(config)) {
-    const name = reader.shards === 1 ? reader.stream : `${reader.stream}:${reader.shard}`;
-    tree.child('ingest', `stream:${name}`, 'kernel-ingest', place, reader);
+    const shard = reader.shards === 1 ? '' : `.${reader.shard}`;
+    tree.child('ingest', `stream.${actorName(reader.stream)}${shard}`, 'kernel-ingest', place, reader);
   }
+}
+
+/** A Redis key may hold what an actor's name may not: such a key becomes its plain part and a digest. */
+function actorName(key: string): string {
+  const plain = key.replace(/[^A-Za-z0-9_.-]/g, '.');
+  return plain === key ? key : `${plain}.${digestOf(key).slice(0, 6)}`;
 }
 
 function addKlines(tree: TreeBuilder, config: Configuration): void {

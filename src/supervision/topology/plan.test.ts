@@ -46,7 +46,7 @@ describe('a plan', () => {
     const withBinance = compiled('feeds: { binance: {} }');
     expect(stepsBetween(withBinance, moved)).toEqual(['move /feeds/binance']);
     expect(stepsBetween(before, compiled('threads: { kernel: { kind: loop, cpu: 0 } }'))).toEqual([
-      ...['move /ingest/spill', 'move /ingest/sink', 'move /ingest/stream:events', 'move /klines/persistence'],
+      ...['move /ingest/spill', 'move /ingest/sink', 'move /ingest/stream.events', 'move /klines/persistence'],
     ]);
   });
 
