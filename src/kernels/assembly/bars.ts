@@ -4,7 +4,7 @@
 import {
   C_APPLIED, C_LATE, C_MALFORMED, C_UNKNOWN_SYMBOL, E_CLOSE, E_COUNT, E_FIRST_ID, E_HIGH, E_LAST_ID, E_LOW, E_MARKS,
   E_OPEN, E_SUMS, E_WINDOW, ENTRY_BYTES, FLAG_TAKER_BUY, HEAD_BYTES, I_HEAD, I_RING, I_TOP, INTERVAL_BYTES, S_BASE_OPEN, S_COUNT, S_EXPECTED, S_FAST_SEQUENCE,
-  S_LAST_TIME, S_SUMS, S_TOP, S_VENUE, S_VERSION, TRADE_AMOUNT, TRADE_BYTES,
+  S_LAST_TIME, S_SUMS, S_TOP, S_VENUE, TRADE_AMOUNT, TRADE_BYTES,
   TRADE_FIRST_ID, TRADE_FLAGS, TRADE_LAST_ID, TRADE_PRICE, TRADE_SEQUENCE, TRADE_SYMBOL, TRADE_TIME,
 } from './lib/bars-layout';
 import { admit, DROP, NEXT, reissueChanged } from './lib/bars-ids';
@@ -128,7 +128,6 @@ export function apply(from: usize, trades: u32): u32 {
       const buys = 0 - <u64>(load<u32>(trade, TRADE_FLAGS) & FLAG_TAKER_BUY);
       add128(symbol + S_SUMS + 32, amount & buys, 0);
       add128(symbol + S_SUMS + 48, quote & buys, quoteHigh & buys);
-      store<u32>(symbol, load<u32>(symbol, S_VERSION) + 1, S_VERSION);
       applied++;
     } else applied += applySlowly(symbol, trade);
   }

@@ -144,10 +144,15 @@ function writeInterval(to: usize, room: u32, symbol: usize, k: u32, reader: u32,
   return written;
 }
 
+/** Changes with every trade, by its count, and with every amendment. */
+@inline function versionOf(symbol: usize): u32 {
+  return load<u32>(symbol, S_VERSION) + <u32>load<u64>(symbol, S_COUNT);
+}
+
 /** Whether a reader has anything to get from a symbol: a trade since, or a window that the clock has closed since. */
 function hasNews(symbol: usize, reader: u32): bool {
   const versions = symbol + S_READERS + reader * 8;
-  if (load<u32>(versions) != load<u32>(symbol, S_VERSION)) return true;
+  if (load<u32>(versions) != versionOf(symbol)) return true;
   return load<u32>(readerOf(symbol, 0, reader), READER_COMMITTED) < closedWindow(symbol, 0);
 }
 
@@ -159,14 +164,14 @@ export function writeSymbol(to: usize, room: u32, symbol: usize, reader: u32): u
   const versions = symbol + S_READERS + reader * 8;
   if (!hasNews(symbol, reader)) return 0;
   complete(symbol);
-  const changed = load<u32>(versions) != load<u32>(symbol, S_VERSION);
+  const changed = load<u32>(versions) != versionOf(symbol);
   let written: u32 = 0;
   for (let k: u32 = 0; k < intervals; k++) {
     written += writeInterval(to + written * RECORD_BYTES, room - written, symbol, k, reader, changed);
   }
   // Cut short: a version that is not the symbol's keeps it among those with news.
-  if (written == room) store<u32>(versions, load<u32>(symbol, S_VERSION) - 1);
-  store<u32>(versions, written < room ? load<u32>(symbol, S_VERSION) : load<u32>(versions), 4);
+  if (written == room) store<u32>(versions, versionOf(symbol) - 1);
+  store<u32>(versions, written < room ? versionOf(symbol) : load<u32>(versions), 4);
   return written;
 }
 
