@@ -13,6 +13,7 @@ import type { ExchangeSettings, Placement, TopologyNode } from '../protocols/top
 import { pinnedActor } from '../supervision/remote/pinned-actor.ts';
 import { threadedActor } from '../supervision/remote/threaded-actor.ts';
 import { type ActorSpec, actor } from '../supervision/spec.ts';
+import type { FigurePlace } from '../supervision/telemetry/layout.ts';
 import type { IdleSpec } from '../supervision/threads/idle-strategy.ts';
 import { venueNamed } from '../venues/index.ts';
 import type { Board } from './board.ts';
@@ -26,6 +27,8 @@ export interface BooksPlaneOptions {
   /** The rings that an exchange's trades go to. */
   readonly tradeEdges: (path: string) => readonly TradeEdge[];
   readonly beside: () => readonly ServedBeside[];
+  /** Where the exchange of a venue records how long it decodes. */
+  readonly decodeTimes: (venue: string) => FigurePlace;
   readonly onSummary: (symbol: number, record: number, reader: SummaryReader) => void;
   readonly onWarning: (warning: string) => void;
 }
@@ -134,6 +137,7 @@ export class BooksPlane {
       restUrl: settings.restUrl ?? found.restUrl,
       books: this.#books ?? null,
       tradeEdges: this.#options.tradeEdges(path),
+      decodeTimes: this.#options.decodeTimes(settings.venue),
       statusTo: this.#options.statuses.spec.ref,
     });
     // A venue that nobody knows is a mistake of the topology, not of the thread that would find out.

@@ -1,6 +1,7 @@
 // The whole program in one object: a checked configuration, the actor system that runs it, and the way down. The command
 // line, the tests and the benchmarks all start it here.
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { BookServiceStats } from '../actors/publisher/book-service.ts';
 import { consoleBehaviour } from '../console/actor.ts';
 import type { ConsoleSources } from '../console/sources.ts';
 import { DECIMALS_DEFAULT } from '../protocols/book-layout.ts';
@@ -17,7 +18,9 @@ import { TopologyControl } from '../supervision/topology/control.ts';
 import type { ConfigFiles, Configuration } from '../supervision/topology/load.ts';
 import { VENUES } from '../venues/index.ts';
 import { Board } from './board.ts';
+import { BookMetrics } from './book-metrics.ts';
 import { BooksPlane } from './books-plane.ts';
+import { BooksView } from './books-source.ts';
 import { judgeHealth } from './health.ts';
 import { topologySource } from './topology-source.ts';
 import { type Factories, TreeHost } from './tree-host.ts';
@@ -38,6 +41,16 @@ export class Program {
   readonly system: ActorSystem;
   readonly exchanges = new Board<ExchangeStatus>('exchange-board');
   readonly books: BooksPlane;
+  readonly bookMetrics = new BookMetrics(
+    () => this.exchanges.all(),
+    () => this.#publisherStats(),
+  );
+  readonly booksView = new BooksView({
+    plan: () => this.books.books?.plan,
+    shapeOf: (symbol) => this.#shapeOf(symbol),
+    statuses: () => this.exchanges.all(),
+    metrics: this.bookMetrics,
+  });
   readonly shutdown: GracefulShutdown;
   /** Plans and applies other configurations. */
   readonly control: TopologyControl;
@@ -61,7 +74,11 @@ export class Program {
       shapeOf: (symbol) => this.#shapeOf(symbol),
       tradeEdges: () => [],
       beside: () => [],
-      onSummary: () => {},
+      decodeTimes: (venue) => this.bookMetrics.decodePlace(venue),
+      onSummary: (symbol, record, reader) => {
+        this.bookMetrics.onSummary(symbol, record, reader);
+        this.booksView.onSummary(reader);
+      },
       onWarning: options.onWarning,
     });
     this.#factories = { ...this.books.factories, ...this.#servingFactories() };
@@ -86,6 +103,8 @@ export class Program {
       actors: this.system,
       health: () => this.health(),
       isReady: () => this.#isReady,
+      metrics: () => this.bookMetrics.text(),
+      books: this.booksView,
       topology: topologySource(this.#applier, control, () => this.#files),
     };
     this.shutdown = new GracefulShutdown(this.system.runtime.clock);
@@ -178,6 +197,11 @@ export class Program {
       deadlineMs: this.#configuration.kernel.shutdown.deadline,
       run: () => this.system.stop(),
     });
+  }
+
+  async #publisherStats(): Promise<BookServiceStats | undefined> {
+    if (this.books.port === undefined) return undefined;
+    return (await this.system.summary('/serving/publisher')) as BookServiceStats;
   }
 
   #shapeOf(symbol: string) {

@@ -3,6 +3,9 @@ import type { ExchangeCommand, ExchangeStatus } from '../../protocols/exchange.t
 import type { Ref } from '../../protocols/ref.ts';
 import type { ExchangeSettings } from '../../protocols/topology.ts';
 import type { Behaviour } from '../../supervision/actor.ts';
+import { BOOK_BUCKETS } from '../../supervision/telemetry/buckets.ts';
+import type { FigurePlace } from '../../supervision/telemetry/layout.ts';
+import { openHistogram } from '../../supervision/telemetry/telemetry.ts';
 import { venueNamed } from '../../venues/index.ts';
 import { BookWriter } from '../merger/book-memory.ts';
 import { Exchange } from './exchange.ts';
@@ -17,6 +20,8 @@ export interface ExchangeArgs {
   readonly books: BookShare | null;
   /** One a partition worker; none where bars are not made. */
   readonly tradeEdges: readonly TradeEdge[];
+  /** Where the time of decoding is recorded. */
+  readonly decodeTimes: FigurePlace;
   readonly statusTo: Ref<ExchangeStatus>;
 }
 
@@ -32,6 +37,7 @@ const TICKS_PER_STATUS = 5;
 
 export function exchange(args: ExchangeArgs): Behaviour<ExchangeCommand, State> {
   const venue = venueNamed(args.settings.venue);
+  const decodeTimes = openHistogram(args.decodeTimes, BOOK_BUCKETS);
   // What was changed while it ran holds for the next life too.
   let { settings, books } = args;
 
@@ -52,6 +58,7 @@ export function exchange(args: ExchangeArgs): Behaviour<ExchangeCommand, State> 
       books: writer,
       bookIndex,
       trades,
+      decodeTimes,
       random: Math.random,
     });
   };

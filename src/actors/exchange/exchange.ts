@@ -11,6 +11,7 @@ import { DecodeKernel } from '../../kernels/decode.ts';
 import type { ExchangeStatus } from '../../protocols/exchange.ts';
 import type { ExchangeSettings } from '../../protocols/topology.ts';
 import type { SubscriptionEffect } from '../../protocols/venue.ts';
+import type { SharedHistogram } from '../../supervision/telemetry/histogram.ts';
 import { nowNs } from '../../supervision/threads/thread-clock.ts';
 import { isUsable } from '../../venues/feed.ts';
 import { type ConnectBudget, failuresAfter, reconnectDelayMs, requestConnect } from '../../venues/reconnect.ts';
@@ -34,6 +35,7 @@ export interface ExchangeOptions {
   /** Index of an instrument in the merged book; undefined where it is not merged. */
   readonly bookIndex: (instrument: string) => number | undefined;
   readonly trades: TradeTarget | undefined;
+  readonly decodeTimes?: SharedHistogram;
   readonly random: () => number;
 }
 
@@ -68,6 +70,7 @@ export class Exchange {
       venue: options.venue,
       restUrl: options.restUrl,
       counters: this.#counters,
+      decodeTimes: options.decodeTimes,
       books: options.books,
       trades: options.trades,
       onControl: (link, text, atNs) => this.#control(link, text, atNs),

@@ -2,6 +2,8 @@
 import { BOOK_DELTA, BOOK_SNAPSHOT, CONTROL, TRADES } from '../../kernels/assembly/lib/contract.ts';
 import type { DecodeKernel } from '../../kernels/decode.ts';
 import { TRADE, TRADE_BYTES } from '../../protocols/trade-layout.ts';
+import type { SharedHistogram } from '../../supervision/telemetry/histogram.ts';
+import { nowNs } from '../../supervision/threads/thread-clock.ts';
 import { judgeFrame } from '../../venues/coinbase/sequence.ts';
 import type { Venue } from '../../venues/venue.ts';
 import type { Counters } from './counters.ts';
@@ -17,6 +19,8 @@ export interface FrameReaderOptions {
   readonly venue: Venue;
   readonly restUrl: string;
   readonly counters: Counters;
+  /** How long decoding takes, from a frame's arrival. */
+  readonly decodeTimes: SharedHistogram | undefined;
   readonly books: BookTarget | undefined;
   readonly trades: TradeTarget | undefined;
   onControl(link: Link, text: string, atNs: number): void;
@@ -76,6 +80,7 @@ export class FrameReader {
 
   /** From now on these streams are read; a stream that left keeps its route and is read to nowhere. */
   route(streams: ReadonlyMap<string, Stream>): void {
+    const before = this.#routes.map(({ book, trades }) => [book, trades]);
     for (const route of this.#routes) {
       route.book = undefined;
       route.trades = undefined;
@@ -88,7 +93,8 @@ export class FrameReader {
         this.#routes.push({ name, scale: stream.mapped.scale, book: undefined, trades: undefined });
       }
       const route = this.#routes[index]!;
-      const isNew = stream.kind === 'trades' ? route.trades === undefined : route.book === undefined;
+      // A stream that stays keeps the book that it has built.
+      const isNew = !(before[index] ?? []).includes(stream);
       if (stream.kind === 'trades') route.trades = stream;
       else route.book = stream;
       if (isNew) for (const link of this.#links) this.#teach(link.reading!, route, index);
@@ -100,6 +106,7 @@ export class FrameReader {
     link.heardNs = receivedNs;
     const reading = link.reading!;
     const code = this.#options.venue.walker.decode(reading.kernel, frame, receivedNs);
+    this.#options.decodeTimes?.record(nowNs() - receivedNs);
     if (this.#isNumbered && (code === BOOK_DELTA || code === TRADES)) {
       if (!this.isNextFrame(link, reading.kernel.sequence)) return;
     }
