@@ -1,7 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
-import { ActorMetrics } from '../../src/console/server/actor-metrics.ts';
-import { METRICS } from '../../src/protocols/metric-names.ts';
+import { METRICS } from './exported-metrics.ts';
 import { root, textOf, yamlOf } from './files.ts';
 
 interface Rule {
@@ -54,16 +53,7 @@ function unknownIn(expr: string): string[] {
   ];
 }
 
-describe('the list of metrics', () => {
-  it('has exactly the actor metrics that the program exports, as they are', async () => {
-    const exported = await new ActorMetrics().render([], new Map(), 0);
-    const types = [...exported.matchAll(/^# TYPE (\S+) (\S+)$/gm)].map((match) => `${match[1]} ${match[2]}`);
-    const helps = [...exported.matchAll(/^# HELP (\S+) (.*)$/gm)].map((match) => `${match[1]} ${match[2]}`);
-    const listed = Object.entries(METRICS).filter(([name]) => name.startsWith('actor_'));
-    expect(types.sort()).toEqual(listed.map(([name, { type }]) => `${name} ${type}`).sort());
-    expect(helps.sort()).toEqual(listed.map(([name, { help }]) => `${name} ${help}`).sort());
-  });
-
+describe('the check of queries', () => {
   it('sees a name or a label that does not exist', () => {
     expect(unknownIn('rate(actor_mesages_total[5m])')).toEqual(['actor_mesages_total']);
     expect(unknownIn('sum by (actor) (actor_up{path=~"x"})')).toEqual(['label actor']);

@@ -47,6 +47,12 @@ export function renderIngestMetrics(snapshot: IngestSnapshot): Promise<string> {
       MODES.map((one) => ({ labels: { stream, mode: one }, value: mode === one ? 1 : 0 })),
     ),
   );
+  add(
+    'kernel_module_last_seen_timestamp_seconds',
+    'When the module was last heard, in seconds since 1970.',
+    'gauge',
+    lastSeenValues(lanes),
+  );
   for (const [name, help, pick] of HISTOGRAMS) {
     add(
       name,
@@ -132,6 +138,15 @@ function deadLetterValues({ stream, deadLetters }: LaneSnapshot): Value[] {
     const [stage = '', code = ''] = key.split('/');
     return { labels: { stream, stage, code }, value };
   });
+}
+
+/** A module is heard as long as one of its connections is, on any stream. */
+function lastSeenValues(lanes: readonly LaneSnapshot[]): Value[] {
+  const seen = new Map<string, number>();
+  for (const { source, lastSeenMs } of lanes.flatMap(({ modules }) => modules)) {
+    seen.set(source, Math.max(seen.get(source) ?? 0, lastSeenMs));
+  }
+  return [...seen].map(([source, ms]) => ({ labels: { source }, value: ms / 1000 }));
 }
 
 function ledgerValues(lane: LaneSnapshot): Value[] {

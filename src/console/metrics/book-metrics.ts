@@ -1,6 +1,20 @@
 import type { ExchangeStatus } from '../../protocols/exchange.ts';
 import type { FeedPhase } from '../../protocols/venue.ts';
-import { type Distribution, Exposition } from './exposition.ts';
+import { type Distribution, Exposition, type MetricFacts } from './exposition.ts';
+
+const METRICS: Readonly<Record<string, MetricFacts>> = {
+  orderbook_messages_total: { type: 'counter', labels: ['exchange'], help: 'Frames received.' },
+  orderbook_errors_total: { type: 'counter', labels: ['exchange'], help: 'Frames refused.' },
+  orderbook_reconnections_total: { type: 'counter', labels: ['exchange'], help: 'Connections lost.' },
+  orderbook_exchange_up: { type: 'gauge', labels: ['exchange'], help: '1 while books of the venue can be merged.' },
+  orderbook_merges_total: { type: 'counter', labels: [], help: 'Summaries merged.' },
+  orderbook_uptime_seconds: { type: 'gauge', labels: [], help: 'Time since the start.' },
+  orderbook_e2e_duration_seconds: {
+    type: 'histogram',
+    labels: [],
+    help: 'Time from the receipt of a frame to the summary with it.',
+  },
+};
 
 export interface BookFigures {
   readonly exchanges: readonly ExchangeStatus[];
@@ -15,7 +29,7 @@ const USABLE: ReadonlySet<FeedPhase> = new Set(['live', 'quiet']);
 
 /** The order-book plane in Prometheus' words. A venue with several connections is one exchange here. */
 export function renderBookMetrics({ exchanges, merges, uptimeSeconds, frameToSummary }: BookFigures): string {
-  const text = new Exposition();
+  const text = new Exposition(METRICS);
   for (const [exchange, own] of byVenue(exchanges)) {
     const sum = (of: (status: ExchangeStatus) => number) => own.reduce((total, status) => total + of(status), 0);
     const labels = { exchange };

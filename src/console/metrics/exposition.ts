@@ -1,5 +1,10 @@
 import { invariant } from '../../protocols/errors/index.ts';
-import { METRICS } from '../../protocols/metric-names.ts';
+
+export interface MetricFacts {
+  readonly type: 'counter' | 'gauge' | 'histogram';
+  readonly labels: readonly string[];
+  readonly help: string;
+}
 
 /** Counts of what was up to each bound, not cumulative; the last is of what is above all bounds. */
 export interface Distribution {
@@ -10,16 +15,21 @@ export interface Distribution {
 
 type Labels = Readonly<Record<string, string>>;
 
-/** Writes numbers that someone else counted as Prometheus text. Only metrics of the list can be written, as it has them. */
+/** Writes numbers that someone else counted as Prometheus text. Only metrics of its list can be written, as it has them. */
 export class Exposition {
+  readonly #metrics: Readonly<Record<string, MetricFacts>>;
   readonly #lines = new Map<string, string[]>();
+
+  constructor(metrics: Readonly<Record<string, MetricFacts>>) {
+    this.#metrics = metrics;
+  }
 
   add(name: string, labels: Labels, value: number): void {
     this.#linesOf(name, labels).push(`${name}${labelText(labels)} ${value}`);
   }
 
   histogram(name: string, labels: Labels, { bounds, counts, sum }: Distribution): void {
-    invariant(METRICS[name]?.type === 'histogram', `${name} is a histogram`);
+    invariant(this.#metrics[name]?.type === 'histogram', `${name} is a histogram`);
     const lines = this.#linesOf(name, labels);
     let below = 0;
     counts.forEach((count, at) => {
@@ -32,14 +42,14 @@ export class Exposition {
 
   get text(): string {
     const groups = [...this.#lines].map(([name, lines]) => {
-      const { help, type } = METRICS[name]!;
+      const { help, type } = this.#metrics[name]!;
       return [`# HELP ${name} ${help}`, `# TYPE ${name} ${type}`, ...lines].join('\n');
     });
     return groups.length === 0 ? '' : `${groups.join('\n')}\n`;
   }
 
   #linesOf(name: string, labels: Labels): string[] {
-    const listed = METRICS[name]?.labels;
+    const listed = this.#metrics[name]?.labels;
     const isListed = listed?.length === Object.keys(labels).length && listed.every((label) => label in labels);
     invariant(isListed, `${name} is written as it is listed`, { labels: Object.keys(labels), listed });
     let lines = this.#lines.get(name);

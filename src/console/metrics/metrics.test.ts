@@ -48,18 +48,23 @@ describe('the metrics of the order-book plane', () => {
   });
 });
 
+const LIST = {
+  frames_total: { type: 'counter', labels: ['exchange'], help: 'Frames.' },
+  age_seconds: { type: 'gauge', labels: [], help: 'Age.' },
+} as const;
+
 describe('Prometheus text', () => {
   it('refuses a metric that is not listed, and labels other than the listed ones', () => {
-    const text = new Exposition();
-    expect(() => text.add('orderbook_nonsense', {}, 1)).toThrow(/as it is listed/);
-    expect(() => text.add('orderbook_messages_total', {}, 1)).toThrow(/as it is listed/);
-    expect(() => text.add('orderbook_messages_total', { venue: 'x' }, 1)).toThrow(/as it is listed/);
-    expect(() => text.histogram('orderbook_merges_total', {}, { bounds: [], counts: [], sum: 0 })).toThrow(/histogram/);
+    const text = new Exposition(LIST);
+    expect(() => text.add('nonsense', {}, 1)).toThrow(/as it is listed/);
+    expect(() => text.add('frames_total', {}, 1)).toThrow(/as it is listed/);
+    expect(() => text.add('frames_total', { venue: 'x' }, 1)).toThrow(/as it is listed/);
+    expect(() => text.histogram('age_seconds', {}, { bounds: [], counts: [], sum: 0 })).toThrow(/histogram/);
   });
 
   it('escapes what a label may hold', () => {
-    const text = new Exposition();
-    text.add('orderbook_errors_total', { exchange: 'a"b\\c\nd' }, 1);
+    const text = new Exposition(LIST);
+    text.add('frames_total', { exchange: 'a"b\\c\nd' }, 1);
     expect(text.text).toContain('{exchange="a\\"b\\\\c\\nd"} 1');
   });
 });

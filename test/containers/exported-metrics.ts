@@ -1,0 +1,51 @@
+// What the program really exports, read from the text that its exporters write for a small sample.
+import { renderIngestMetrics } from '../../src/actors/kernel-ingest/metrics.ts';
+import { renderBookMetrics } from '../../src/console/metrics/book-metrics.ts';
+import { ActorMetrics } from '../../src/console/server/actor-metrics.ts';
+import type { ExchangeStatus } from '../../src/protocols/exchange.ts';
+import type { LaneSnapshot } from '../../src/protocols/ingest-snapshot.ts';
+import type { ActorInfo } from '../../src/supervision/inspect.ts';
+
+export interface ExportedMetric {
+  readonly type: string;
+  readonly labels: readonly string[];
+}
+
+const latency = { p50: 1, p99: 2, max: 3 };
+const actor = {
+  ...{ path: '/a', state: 'running', messages: 1, restarts: 0, unhandled: 0, waitMs: latency, processingMs: latency },
+  mailbox: { depth: 0, highWater: 0, capacity: 1, conflated: 0, rejected: 0, droppedOldest: 0, droppedNewest: 0 },
+} as unknown as ActorInfo;
+
+const exchange = {
+  ...{ venue: 'binance', streams: [], counters: { messages: 1, errors: 0, reconnections: 0 } },
+} as unknown as ExchangeStatus;
+
+const histogram = { bounds: [1], counts: [1, 1], sum: 2 };
+const lane = {
+  ...{ stream: 'events', mode: 'flowing', inFlight: 0, health: { state: 'green', reasons: [] }, counts: { read: 1 } },
+  deadLetters: { 'decode/bad_id': 1 },
+  spill: { records: 0, bytes: 0, segments: 0 },
+  facts: { added: 1, length: 1, pending: 0, lag: 0, lastDelivered: '0-0', oldestPending: undefined, ledger: {} },
+  modules: [{ source: 'collector', connection: 'c', lastSeenMs: 1, lastHeartbeatMs: 1, status: undefined, events: 1 }],
+  ...{ readSeconds: histogram, ackSeconds: histogram, writeRows: histogram, writeSeconds: histogram },
+} as unknown as LaneSnapshot;
+
+const text = [
+  await new ActorMetrics().render([actor], new Map([['/a', 1]]), 1),
+  renderBookMetrics({ exchanges: [exchange], merges: 1, uptimeSeconds: 1, frameToSummary: histogram }),
+  await renderIngestMetrics({ lanes: [lane], republish: { published: 0, dropped: 0, waiting: 0 } }),
+].join('\n');
+
+function labelsOf(name: string): string[] {
+  const lines = text.matchAll(new RegExp(`^${name}(?:_bucket|_sum|_count)?\\{([^}]*)\\}`, 'gm'));
+  const labels = [...lines].flatMap((line) => [...line[1]!.matchAll(/(\w+)="/g)].map((match) => match[1]!));
+  return [...new Set(labels)];
+}
+
+export const METRICS: Readonly<Record<string, ExportedMetric>> = Object.fromEntries(
+  [...text.matchAll(/^# TYPE (\S+) (\S+)$/gm)].map((match) => [
+    match[1]!,
+    { type: match[2]!, labels: labelsOf(match[1]!) },
+  ]),
+);
