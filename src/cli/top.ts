@@ -1,5 +1,6 @@
 import { ACTOR_STATES, type ActorsMessage, type Pulse, VALUE } from '../protocols/console-api.ts';
 import { readArguments } from './arguments.ts';
+import { BOOK_TOP_HELP, runBookTop } from './book-top.ts';
 import { type Command, EXIT } from './command.ts';
 import { CONSOLE_URL, followConsole, readConsole } from './console-client.ts';
 import { paintFor, unpainted } from './terminal.ts';
@@ -8,7 +9,7 @@ import { type ActorLine, chosenLines, FIRST_VIEW, press, renderTop, type TopView
 const PLAIN_COLUMNS = 110;
 
 export const command: Command = {
-  summary: 'watch the tree of actors in the terminal',
+  summary: 'watch the tree of actors, or a merged book, in the terminal',
   help: `
 usage: tapeworks top [--url URL] [--json]
 
@@ -25,8 +26,11 @@ exit code: 0, or 69 when nobody answers
 
   tapeworks top
   tapeworks top --json | jq '.[] | select(.restarts > 0) | .path'
+
+${BOOK_TOP_HELP}
 `,
   async run(args) {
+    if (args.some((arg) => arg === '--book' || arg.startsWith('--book='))) return runBookTop(args);
     const { values } = readArguments(args, { url: { type: 'string' }, json: { type: 'boolean' } } as const, 0);
     const { url = CONSOLE_URL, json = false } = values;
     if (process.stdout.isTTY && process.stdin.isTTY && !json) return watch(url);

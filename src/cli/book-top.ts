@@ -1,0 +1,168 @@
+// tapeworks top --book SYMBOL: the merged book of one symbol, live in the terminal, over gRPC.
+import { readFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import {
+  type ChannelCredentials,
+  credentials,
+  loadPackageDefinition,
+  Metadata,
+  type ServiceClientConstructor,
+} from '@grpc/grpc-js';
+import { loadProtos } from '../actors/publisher/grpc-server.ts';
+import { TapeworksError } from '../protocols/errors/index.ts';
+import { isLoopback } from '../supervision/topology/check-kernel.ts';
+import { readArguments } from './arguments.ts';
+import { type LadderSummary, renderLadder } from './book-ladder.ts';
+import { EXIT } from './command.ts';
+import { paintFor, unpainted } from './terminal.ts';
+
+export const GRPC_ADDRESS = '127.0.0.1:50051';
+
+export const BOOK_TOP_HELP = `usage: tapeworks top --book SYMBOL [--grpc HOST:PORT] [--ca FILE] [--depth N] [--json] [--once]
+
+Shows the merged book of a symbol as a ladder, live, over gRPC. Where the output is not a terminal, it is printed once.
+
+  --grpc   address of the gRPC server (${GRPC_ADDRESS})
+  --ca     PEM file of the authority that the server's certificate comes from; without it, plain text
+  --depth  levels a side, as many as the book has where it is left out
+  --json   each summary as one JSON object a line
+  --once   the first summary alone
+
+The token, where the server wants one, is taken from TAPEWORKS_TOKEN.
+
+  tapeworks top --book BTC-USD
+  tapeworks top --book BTC-USD --json --once | jq .spread`;
+
+interface Settings {
+  readonly symbol: string;
+  readonly address: string;
+  readonly ca: string | undefined;
+  readonly depth: number;
+  readonly json: boolean;
+  readonly once: boolean;
+}
+
+const RETRY_MS = 1_000;
+/** Screens a second at most; the eye has no use for more. */
+const SCREEN_EVERY_MS = 50;
+const PLAIN_COLUMNS = 100;
+const ENTER = '\u001b[?1049h\u001b[?25l';
+const LEAVE = '\u001b[?25h\u001b[?1049l';
+
+export async function runBookTop(args: readonly string[]): Promise<number> {
+  const settings = settingsOf(args);
+  if (settings.json) return printLines(settings);
+  if (process.stdout.isTTY && process.stdin.isTTY && !settings.once) return watch(settings);
+  for await (const summary of summariesOf(settings, new AbortController().signal)) {
+    const lines = renderLadder(summary, '', { columns: PLAIN_COLUMNS, rows: undefined }, unpainted);
+    process.stdout.write(
+      `${lines
+        .map((line) => line.trimEnd())
+        .join('\n')
+        .trimEnd()}\n`,
+    );
+    break;
+  }
+  return EXIT.ok;
+}
+
+function settingsOf(args: readonly string[]): Settings {
+  const text = { type: 'string' } as const;
+  const flag = { type: 'boolean' } as const;
+  const { values } = readArguments(args, { book: text, grpc: text, ca: text, depth: text, json: flag, once: flag }, 0);
+  const { book: symbol = '', grpc: address = GRPC_ADDRESS, ca, depth = '0', json = false, once = false } = values;
+  if (symbol === '') throw new TapeworksError('TW_BAD_USAGE', '--book: expected a symbol, such as BTC-USD');
+  if (!/^\d{1,3}$/.test(depth)) throw new TapeworksError('TW_BAD_USAGE', '--depth: expected a number of levels');
+  return { symbol, address, ca, depth: Number(depth), json, once };
+}
+
+async function printLines(settings: Settings): Promise<number> {
+  for await (const summary of summariesOf(settings, new AbortController().signal)) {
+    process.stdout.write(`${JSON.stringify(summary)}\n`);
+    if (settings.once) break;
+  }
+  return EXIT.ok;
+}
+
+/** Takes the whole terminal until q or Ctrl-C, and gives it back as it was; a server that goes away is waited for. */
+async function watch(settings: Settings): Promise<number> {
+  const paint = paintFor(process.stdout);
+  const abort = new AbortController();
+  let summary: LadderSummary | undefined;
+  let note = 'q quits';
+  let dueMs = 0;
+  const draw = () => {
+    const { columns = 80, rows = 24 } = process.stdout;
+    const screen = summary === undefined ? [note] : renderLadder(summary, note, { columns, rows }, paint);
+    process.stdout.write(`\u001b[H${screen.map((line) => `${line}\u001b[K`).join('\r\n')}\u001b[J`);
+  };
+  const onKey = (bytes: Buffer) => {
+    if (['q', 'Q', '\u0003', '\u001b'].includes(bytes.toString('utf8'))) abort.abort();
+  };
+  process.stdin.setRawMode(true).resume().on('data', onKey);
+  process.stdout.on('resize', draw);
+  process.stdout.write(ENTER);
+  try {
+    while (!abort.signal.aborted) {
+      try {
+        for await (const next of summariesOf(settings, abort.signal)) {
+          summary = next;
+          note = 'q quits';
+          if (performance.now() < dueMs) continue;
+          dueMs = performance.now() + SCREEN_EVERY_MS;
+          draw();
+        }
+      } catch (error) {
+        if (!(error instanceof TapeworksError) || error.code === 'TW_BAD_USAGE') throw error;
+        note = `${error.message}; trying again, q quits`;
+        draw();
+      }
+      await sleep(RETRY_MS, undefined, { signal: abort.signal }).catch(() => {});
+    }
+  } finally {
+    process.stdin.setRawMode(false).pause().off('data', onKey);
+    process.stdout.off('resize', draw);
+    process.stdout.write(LEAVE);
+  }
+  return EXIT.ok;
+}
+
+interface Call extends AsyncIterable<LadderSummary> {
+  cancel(): void;
+}
+
+async function* summariesOf(settings: Settings, signal: AbortSignal): AsyncGenerator<LadderSummary> {
+  const { symbol, address, depth } = settings;
+  const loaded = loadPackageDefinition(loadProtos(['orderbook.proto'])) as unknown as {
+    orderbook: { OrderbookAggregator: ServiceClientConstructor };
+  };
+  const metadata = new Metadata();
+  const secrets = secretsOf(settings, metadata);
+  const client = new loaded.orderbook.OrderbookAggregator(address, secrets);
+  const { BookSummary } = client as unknown as { BookSummary(request: object, metadata: Metadata): Call };
+  const call = BookSummary.call(client, { symbols: [symbol], depth }, metadata);
+  const cancel = () => call.cancel();
+  signal.addEventListener('abort', cancel, { once: true });
+  try {
+    yield* call;
+  } catch (error) {
+    if (signal.aborted) return;
+    const { details = String(error), code } = error as { details?: string; code?: number };
+    const isRequest = code === 3 || code === 5;
+    throw new TapeworksError(isRequest ? 'TW_BAD_USAGE' : 'TW_CONTROL_UNREACHABLE', `${address}: ${details}`);
+  } finally {
+    signal.removeEventListener('abort', cancel);
+    call.cancel();
+    client.close();
+  }
+}
+
+function secretsOf({ address, ca }: Settings, metadata: Metadata): ChannelCredentials {
+  const token = process.env['TAPEWORKS_TOKEN'] ?? '';
+  const host = address.slice(0, Math.max(0, address.lastIndexOf(':'))).replace(/^\[|\]$/g, '');
+  if (token !== '' && ca === undefined && !isLoopback(host)) {
+    throw new TapeworksError('TW_CONFIG_UNSAFE', `the token is not sent to ${address} in plain text; give --ca`);
+  }
+  if (token !== '') metadata.set('authorization', `Bearer ${token}`);
+  return ca === undefined ? credentials.createInsecure() : credentials.createSsl(readFileSync(ca));
+}
