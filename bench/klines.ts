@@ -168,7 +168,6 @@ function measureSnapshot({ report }: BenchOptions): void {
   const kernel = new BarsKernel({ ...BARS_DEFAULTS, ...limits, intervals: EIGHT });
   kernel.input.set(makeTrades(trades, symbols, 900_000));
   let bytes = 0;
-  let copy = new Uint8Array(0);
   const snapshot = () => {
     kernel.reset();
     for (let symbol = 0; symbol < symbols; symbol++) kernel.add(symbol, 0, true, START_US);
@@ -183,8 +182,8 @@ function measureSnapshot({ report }: BenchOptions): void {
   };
   snapshot();
   const source = new Uint8Array(bytes).fill(1);
+  const copy = new Uint8Array(bytes).fill(2);
   const copying = () => {
-    copy = new Uint8Array(bytes);
     const took = seconds(() => copy.set(source));
     consume(copy[bytes - 1]!);
     return took;
