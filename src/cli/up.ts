@@ -80,15 +80,15 @@ async function up(read: ReadConfiguration, options: Options): Promise<number> {
   try {
     const data = resolve(read.config.kernel.data);
     if (options.reset) rmSync(join(data), { recursive: true, force: true });
-    const [postgres, redis, endpoints] = await Promise.all([
+    const [postgres, redis, venues] = await Promise.all([
       progress.step('Postgres', () => server(providePostgres, data, stops)),
       progress.step('Redis', () => server(provideRedis, data, stops)),
-      options.live ? realVenues : progress.step('simulated venues', () => simulate(read, stops)),
+      options.live ? LIVE : progress.step('simulated venues', () => simulate(read, stops)),
     ]);
     program = new Program({
       configuration: read.config,
       files: read.files,
-      endpoints,
+      endpoints: venues.endpoints,
       postgres,
       redis,
       onWarning: (warning) => log.warn(warning),
@@ -98,6 +98,9 @@ async function up(read: ReadConfiguration, options: Options): Promise<number> {
     const outcome = await progress.step('actors', () => running.start());
     if (outcome.kind !== 'applied') {
       throw new TapeworksError('TW_START_FAILED', `the topology did not come up: ${outcome.reason}`);
+    }
+    if (redis.state === 'up') {
+      await progress.step('collector', () => collect(options.folder, venues.text, redis.url, stops));
     }
     if (read.config.kernel.topology.watch) stops.push(watch(running, read, options.folder, log));
     progress.ready(running, postgres, redis, options.live);
@@ -150,10 +153,25 @@ const realVenues = (venue: string) => {
   return { wsUrl: facts.wsUrl, restUrl: facts.rest.url };
 };
 
+const LIVE = { endpoints: realVenues, text: '' };
+
+/** The reference module, in a process of its own like every module. */
+async function collect(folder: string, endpoints: string, redisUrl: string, stops: Stop[]): Promise<void> {
+  const args = [
+    'collect',
+    '--json',
+    '--config',
+    folder,
+    ...(endpoints === '' ? ['--live'] : ['--endpoints', endpoints]),
+  ];
+  const collector = await startCommand(args, { REDIS_URL: redisUrl });
+  stops.push(() => collector.stop());
+}
+
 async function simulate({ config }: ReadConfiguration, stops: Stop[]) {
   const { port, seed } = config.kernel.simulation;
   const sim: RunningCommand = await startCommand(['sim', '--json', '--port', String(port), '--seed', String(seed)]);
   stops.push(() => sim.stop());
   const { venues } = JSON.parse(sim.firstLine) as { venues: Record<string, { wsUrl: string; restUrl: string }> };
-  return (venue: string) => venues[venue] ?? realVenues(venue);
+  return { endpoints: (venue: string) => venues[venue] ?? realVenues(venue), text: sim.firstLine };
 }

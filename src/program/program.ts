@@ -1,19 +1,22 @@
 // The whole program in one object: a checked configuration, the actor system that runs it, and the way down. The command
 // line, the tests and the benchmarks all start it here.
+import { resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { LanePosting } from '../actors/kernel-ingest/actor.ts';
 import type { BookServiceStats } from '../actors/publisher/book-service.ts';
 import { consoleBehaviour } from '../console/actor.ts';
 import type { ConsoleSources } from '../console/sources.ts';
 import { DECIMALS_DEFAULT } from '../protocols/book-layout.ts';
 import type { HealthView } from '../protocols/console-api.ts';
 import type { ExchangeStatus } from '../protocols/exchange.ts';
-import { type ActorKind, NO_TREE, type TopologyTree } from '../protocols/topology.ts';
+import { type ActorKind, NO_TREE, type SpillSettings, type TopologyTree } from '../protocols/topology.ts';
 import type { ServerAvailability } from '../servers/index.ts';
 import { GracefulShutdown, type ShutdownReport } from '../supervision/shutdown.ts';
 import { actor } from '../supervision/spec.ts';
 import { ActorSystem } from '../supervision/system.ts';
 import { type ApplyOutcome, TopologyApplier } from '../supervision/topology/apply.ts';
 import { compileTopology, treeOf } from '../supervision/topology/compile.ts';
+import { spill as spillSettings } from '../supervision/topology/compile-settings.ts';
 import { TopologyControl } from '../supervision/topology/control.ts';
 import type { ConfigFiles, Configuration } from '../supervision/topology/load.ts';
 import { VENUES } from '../venues/index.ts';
@@ -22,6 +25,7 @@ import { BookMetrics } from './book-metrics.ts';
 import { BooksPlane } from './books-plane.ts';
 import { BooksView } from './books-source.ts';
 import { judgeHealth } from './health.ts';
+import { IngestPlane } from './ingest-plane.ts';
 import { topologySource } from './topology-source.ts';
 import { type Factories, TreeHost } from './tree-host.ts';
 
@@ -54,6 +58,8 @@ export class Program {
   readonly shutdown: GracefulShutdown;
   /** Plans and applies other configurations. */
   readonly control: TopologyControl;
+  readonly #lanes = new Board<LanePosting>('lane-board');
+  readonly #ingest: IngestPlane | undefined;
   readonly #options: ProgramOptions;
   readonly #applier: TopologyApplier;
   readonly #factories: Partial<Factories>;
@@ -67,7 +73,7 @@ export class Program {
     this.#options = options;
     this.#configuration = options.configuration;
     this.#files = options.files;
-    this.system = new ActorSystem({ children: [this.exchanges.spec], strategy: 'one_for_one' });
+    this.system = new ActorSystem({ children: [this.exchanges.spec, this.#lanes.spec], strategy: 'one_for_one' });
     this.books = new BooksPlane({
       statuses: this.exchanges,
       endpoints: options.endpoints,
@@ -81,7 +87,8 @@ export class Program {
       },
       onWarning: options.onWarning,
     });
-    this.#factories = { ...this.books.factories, ...this.#servingFactories() };
+    this.#ingest = this.#ingestPlane();
+    this.#factories = { ...this.books.factories, ...this.#servingFactories(), ...this.#ingest?.factories };
     const host = new TreeHost(this.system, this.#factories as Factories, options.onWarning);
     this.#applier = new TopologyApplier(
       host,
@@ -103,9 +110,10 @@ export class Program {
       actors: this.system,
       health: () => this.health(),
       isReady: () => this.#isReady,
-      metrics: () => this.bookMetrics.text(),
+      metrics: async () => (await Promise.all([this.bookMetrics.text(), this.#ingest?.metrics()])).join('\n'),
       books: this.booksView,
       topology: topologySource(this.#applier, control, () => this.#files),
+      ...(this.#ingest !== undefined && { ingest: this.#ingest.source() }),
     };
     this.shutdown = new GracefulShutdown(this.system.runtime.clock);
     this.#addShutdownPhases();
@@ -150,7 +158,7 @@ export class Program {
       tree: this.system.tree(),
       exchanges: this.exchanges.all(),
       absent: this.#absentPlanes(),
-      others: [],
+      others: this.#ingest?.health() ?? [],
     });
   }
 
@@ -168,6 +176,25 @@ export class Program {
       if (server.state === 'down') absent.push({ plane: name, reason: `${server.code}: ${server.reason}` });
     }
     return absent;
+  }
+
+  #ingestPlane(): IngestPlane | undefined {
+    const { redis, postgres } = this.#options;
+    if (redis.state === 'down') return undefined;
+    return new IngestPlane({
+      redisUrl: redis.url,
+      // Nobody listens on port 1: a reader without Postgres spills until there is one.
+      postgresUrl: postgres.state === 'up' ? postgres.url : 'postgres://127.0.0.1:1/none',
+      connectTimeoutMs: this.#configuration.kernel.servers.postgres.connectTimeout,
+      board: this.#lanes,
+      spill: () => this.#spillSettings(),
+    });
+  }
+
+  /** The spill's folder is below the data folder unless it is absolute. */
+  #spillSettings(): SpillSettings {
+    const settings = spillSettings(this.#configuration);
+    return { ...settings, folder: resolve(this.#configuration.kernel.data, settings.folder) };
   }
 
   #servingFactories(): Pick<Factories, 'console'> {
@@ -195,7 +222,10 @@ export class Program {
     this.shutdown.add({
       name: 'stop the tree',
       deadlineMs: this.#configuration.kernel.shutdown.deadline,
-      run: () => this.system.stop(),
+      run: async () => {
+        await this.system.stop();
+        this.#ingest?.close();
+      },
     });
   }
 

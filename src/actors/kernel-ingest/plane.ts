@@ -110,7 +110,7 @@ export class IngestPlane {
   }
 }
 
-function laneSnapshot(pipeline: Pipeline): LaneSnapshot {
+export function laneSnapshot(pipeline: Pipeline): LaneSnapshot {
   const { counters, facts, health, spill, mode, inFlight, stream, liveness } = pipeline;
   const { read, redelivered, claimed, acked, ackMissing, stored, duplicates, spilled, replayed, replayDuplicates } =
     counters;
