@@ -131,15 +131,9 @@ function connectionsOf(config: Configuration, values: Values): CollectorConnecti
     .map((settings) => {
       const venue = venueNamed(settings.venue);
       return { venue, settings, ...endpoint(venue), ...ownUrls(settings) };
-    })
-    // Until a venue's frames can be decoded it is left out, unless it is asked for by name.
-    .filter(({ venue }) => venue.walker !== undefined || (values.venues !== undefined && refuse(venue)));
+    });
   if (connections.length === 0) throw usage('none of the venues lists any of the symbols');
   return connections;
-}
-
-function refuse({ facts }: Venue): never {
-  throw new TapeworksError('TW_VENUE_NO_SUCH_STREAM', `${facts.title} has no stream that can be decoded yet`);
 }
 
 function ownUrls({ wsUrl, restUrl }: { readonly wsUrl: string | null; readonly restUrl: string | null }) {

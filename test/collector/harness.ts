@@ -13,17 +13,23 @@ import { tradeId as bitstampId } from '../../src/venues/bitstamp/text.ts';
 import { venueNamed } from '../../src/venues/index.ts';
 import { trimUnits } from '../../src/venues/simulation/decimal.ts';
 import type { Simulator } from '../../src/venues/simulation/simulator.ts';
+import type { SimulatedTrade } from '../../src/venues/simulation/trade-log.ts';
 import { configurationOf } from '../books/harness.ts';
 
+export const VENUES = ['binance', 'bitstamp', 'coinbase', 'kraken'] as const;
 export const TOPOLOGY = `
 instruments:
-  BTC-USD: { venues: { binance: BTCUSDT, bitstamp: btcusd } }
-  ETH-USD: { venues: { binance: ETHUSDT, bitstamp: ethusd } }
+  BTC-USD: { venues: { binance: BTCUSDT, bitstamp: btcusd, coinbase: BTC-USD, kraken: BTC/USD } }
+  ETH-USD: { venues: { binance: ETHUSDT, bitstamp: ethusd, coinbase: ETH-USD, kraken: ETH/USD } }
 feeds:
-  binance: { reconnect: { min: 10ms, max: 50ms } }
-  bitstamp: { reconnect: { min: 10ms, max: 50ms } }
+${VENUES.map((venue) => `  ${venue}: { reconnect: { min: 10ms, max: 50ms } }`).join('\n')}
 `;
-export const SYMBOLS = { binance: ['BTCUSDT', 'ETHUSDT'], bitstamp: ['btcusd', 'ethusd'] } as const;
+export const SYMBOLS = {
+  binance: ['BTCUSDT', 'ETHUSDT'],
+  bitstamp: ['btcusd', 'ethusd'],
+  coinbase: ['BTC-USD', 'ETH-USD'],
+  kraken: ['BTC/USD', 'ETH/USD'],
+} as const;
 const INSTRUMENTS = ['BTC-USD', 'ETH-USD'] as const;
 
 export class RedisRig {
@@ -124,25 +130,32 @@ export async function eventsIn(redisUrl: string, stream = 'events'): Promise<Sto
   }
 }
 
+/** How each venue numbers a trade: what its stream counts by, and the raw trades in it. */
+const NUMBERS: Readonly<Record<(typeof VENUES)[number], (trade: SimulatedTrade) => readonly (number | bigint)[]>> = {
+  binance: (trade) => [AGGREGATE_ID_BASE + trade.sequence, binanceId(trade.firstId), binanceId(trade.lastId)],
+  bitstamp: (trade) => [bitstampId(trade), bitstampId(trade), bitstampId(trade)],
+  coinbase: ({ sequence }) => [sequence, sequence, sequence],
+  kraken: ({ sequence }) => [sequence, sequence, sequence],
+};
+
 /** What the stream must hold of a venue's trades, from the venue's own truth. */
-export function expectedTrades(simulator: Simulator, venue: 'binance' | 'bitstamp', index: number) {
+export function expectedTrades(simulator: Simulator, venue: (typeof VENUES)[number], index: number) {
   const symbol = SYMBOLS[venue][index]!;
   const listing = simulator.truth.listing(venue, symbol);
   return simulator.truth.trades(venue, symbol).map((trade) => {
-    const isBinance = venue === 'binance';
-    const [first, last] = isBinance
-      ? [binanceId(trade.firstId), binanceId(trade.lastId)]
-      : [bitstampId(trade), bitstampId(trade)];
+    const [sequence, first, last] = NUMBERS[venue](trade);
+    // Binance tells milliseconds, the others microseconds.
+    const timeUs = venue === 'binance' ? Math.floor(trade.timeUs / 1000) * 1000 : trade.timeUs;
     return {
       source: venue,
       symbol: INSTRUMENTS[index]!,
       connection: `${venue}-0`,
-      tsEvent: isBinance ? BigInt(Math.floor(trade.timeUs / 1000)) * 1_000_000n : BigInt(trade.timeUs) * 1000n,
+      tsEvent: BigInt(timeUs) * 1000n,
       payload: {
         price: trimUnits(trade.price, listing.priceDecimals),
         amount: trimUnits(trade.lots, listing.amountDecimals),
         side: trade.takerBuys ? 'buy' : 'sell',
-        sequence: String(isBinance ? AGGREGATE_ID_BASE + trade.sequence : first),
+        sequence: String(sequence),
         first_id: String(first),
         last_id: String(last),
         venue_symbol: symbol,

@@ -48,7 +48,10 @@ export function orderBookEvent(mapped: MappedSymbol, view: DataView, depth: numb
   return bookEvent('orderbook', mapped, view, receivedNs, `"bids":[${bids}],"asks":[${asks}],`);
 }
 
-/** Where the venue does not say when the book was so (Binance's partial books), the time of receipt stands for it. */
+/**
+ * Where the venue does not say when the book was so (Binance's partial books), the time of receipt stands for it. Kraken's
+ * have no number.
+ */
 function bookEvent(
   eventType: 'quote' | 'orderbook',
   mapped: MappedSymbol,
@@ -57,13 +60,12 @@ function bookEvent(
   fields: string,
 ): NewEvent {
   const venueTimeUs = view.getBigUint64(BOOK.venue_time_us, true);
+  const sequence = view.getBigUint64(BOOK.sequence, true);
   return {
     eventType,
     symbol: mapped.instrument,
     tsEvent: venueTimeUs === 0n ? receivedNs : venueTimeUs * NS_PER_US,
-    payload:
-      `{${fields}"sequence":"${view.getBigUint64(BOOK.sequence, true)}",` +
-      `"venue_symbol":${JSON.stringify(mapped.symbol)}}`,
+    payload: `{${fields}${sequence === 0n ? '' : `"sequence":"${sequence}",`}"venue_symbol":${JSON.stringify(mapped.symbol)}}`,
   };
 }
 
