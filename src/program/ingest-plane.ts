@@ -28,6 +28,7 @@ export class IngestPlane {
   readonly factories: Pick<Factories, 'spill' | 'sink' | 'kernel-ingest'>;
   readonly #options: IngestPlaneOptions;
   readonly #readers = new Map<string, TopologyNode<'kernel-ingest'>>();
+  readonly #rates = new Map<string, { added: number; atMs: number; perSecond: number }>();
   #redis: Redis | undefined;
 
   constructor(options: IngestPlaneOptions) {
@@ -96,6 +97,7 @@ export class IngestPlane {
             settings.modules.map((module) => ({ ...module, stream: settings.stream })),
           ),
           this.#options.spill().maxBytes,
+          (stream, added) => this.#rateOf(stream, added),
         ),
       deadLetters: async (limit) => {
         const boxes = await Promise.all(this.#boxes().map((box) => box.newest(limit)));
@@ -110,6 +112,16 @@ export class IngestPlane {
       },
       retry: (ids) => this.#retry(ids),
     };
+  }
+
+  /** Events a second since the last look that was at least a second ago. */
+  #rateOf(stream: string, added: number): number {
+    const nowMs = performance.now();
+    const last = this.#rates.get(stream);
+    if (last !== undefined && nowMs - last.atMs < 1000) return last.perSecond;
+    const perSecond = last === undefined ? 0 : Math.round(((added - last.added) * 1000) / (nowMs - last.atMs));
+    this.#rates.set(stream, { added, atMs: nowMs, perSecond });
+    return perSecond;
   }
 
   async #retry(ids: readonly string[]) {

@@ -12,13 +12,14 @@ export function ingestView(
   lanes: readonly LaneSnapshot[],
   modules: readonly ExpectedModule[],
   spillBytesMax: number,
+  perSecond: (stream: string, added: number) => number,
 ): IngestView {
   const sum = (pick: (lane: LaneSnapshot) => number) => lanes.reduce((total, lane) => total + pick(lane), 0);
   const rows = added(lanes.map((lane) => lane.writeRows));
   const seconds = added(lanes.map((lane) => lane.writeSeconds));
   const troubled = lanes.find((lane) => lane.mode !== 'flowing');
   return {
-    ledgers: lanes.flatMap(ledgerView),
+    ledgers: lanes.flatMap((lane) => ledgerView(lane, perSecond)),
     batches: {
       count: sum((lane) => lane.counts.commits),
       rowsP50: percentile(rows, 0.5),
@@ -40,7 +41,7 @@ export function ingestView(
   };
 }
 
-function ledgerView(lane: LaneSnapshot): LedgerView[] {
+function ledgerView(lane: LaneSnapshot, perSecond: (stream: string, added: number) => number): LedgerView[] {
   const ledger = ledgerOf(lane);
   if (ledger === undefined || lane.facts === null) return [];
   const { facts } = lane;
@@ -53,7 +54,7 @@ function ledgerView(lane: LaneSnapshot): LedgerView[] {
       dropped: ledger.dropped,
       pending: { undelivered: facts.lag ?? 0, delivered: facts.pending, spilled: lane.spill.records },
       lagMs: (facts.lag ?? 0) === 0 ? 0 : Math.max(0, Date.now() - Number(facts.lastDelivered.split('-')[0])),
-      perSecond: 0,
+      perSecond: perSecond(lane.stream, ledger.added),
     },
   ];
 }

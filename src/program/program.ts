@@ -40,6 +40,7 @@ export interface ProgramOptions {
 }
 
 const START_DEADLINE_MS = 60_000;
+const INTAKE_DEADLINE_MS = 5_000;
 
 export class Program {
   readonly system: ActorSystem;
@@ -219,8 +220,16 @@ export class Program {
         this.#isReady = false;
       },
     });
+    // Feeds are what comes in by itself; readers of Redis settle what they have read while their part of the tree stops.
     this.shutdown.add({
-      name: 'stop the tree',
+      name: 'stop intake',
+      deadlineMs: INTAKE_DEADLINE_MS,
+      run: async () => {
+        if (this.system.root.child('feeds') !== undefined) await this.system.root.stopChild('feeds');
+      },
+    });
+    this.shutdown.add({
+      name: 'drain and stop the tree',
       deadlineMs: this.#configuration.kernel.shutdown.deadline,
       run: async () => {
         await this.system.stop();
