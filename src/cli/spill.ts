@@ -1,8 +1,8 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { lockFolder } from '../actors/kernel-ingest/folder-lock.ts';
 import { EventWriter } from '../actors/sink/event-writer.ts';
 import { diskFs } from '../actors/spill/file-system.ts';
+import { lockFolder } from '../actors/spill/folder-lock.ts';
 import { advanceNote, readNotes, SEGMENT_NAME } from '../actors/spill/recovery.ts';
 import { scanSegment } from '../actors/spill/segment-scan.ts';
 import { SpillStore } from '../actors/spill/spill-store.ts';

@@ -48,11 +48,10 @@ export class IngestPlane {
   }
 
   #reader(node: TopologyNode<'kernel-ingest'>, place: Place) {
-    const { redisUrl, connectTimeoutMs, board, spill } = this.#options;
+    const { redisUrl, connectTimeoutMs, board } = this.#options;
     this.#readers.set(node.path, node);
     const args = (): KernelIngestArgs => ({
-      ...{ settings: node.settings, spill: spill(), redisUrl, connectTimeoutMs },
-      statusTo: board.spec.ref,
+      ...{ settings: node.settings, redisUrl, connectTimeoutMs, statusTo: board.spec.ref },
     });
     return {
       spec: this.#actor(place, node, '../actors/kernel-ingest/actor.js', 'kernelIngest', args),

@@ -1,22 +1,21 @@
 import { hostname } from 'node:os';
-import type { LaneSnapshot } from '../../protocols/ingest-snapshot.ts';
+import type { IngestSnapshot, LaneSnapshot } from '../../protocols/ingest-snapshot.ts';
 import type { Ref } from '../../protocols/ref.ts';
-import type { KernelIngestSettings, SpillSettings } from '../../protocols/topology.ts';
+import type { KernelIngestSettings } from '../../protocols/topology.ts';
 import type { Behaviour } from '../../supervision/actor.ts';
+import { laneSnapshot } from './lane-snapshot.ts';
 import { Pipeline } from './pipeline.ts';
-import { laneSnapshot } from './plane.ts';
-import { sharedSink } from './thread-share.ts';
+import { sharedParts } from './thread-share.ts';
 
 /** What a reader says of its lane, a few times a second. */
 export interface LanePosting {
   readonly path: string;
   readonly lane: LaneSnapshot;
-  readonly republish: { readonly published: number; readonly dropped: number; readonly waiting: number };
+  readonly republish: IngestSnapshot['republish'];
 }
 
 export interface KernelIngestArgs {
   readonly settings: KernelIngestSettings;
-  readonly spill: SpillSettings;
   readonly redisUrl: string;
   readonly connectTimeoutMs: number;
   readonly statusTo: Ref<LanePosting>;
@@ -35,12 +34,8 @@ export function kernelIngest(args: KernelIngestArgs): Behaviour<KernelIngestTick
   return {
     async init(context) {
       const { settings: reader, redisUrl, connectTimeoutMs } = args;
-      const sink = sharedSink();
       const pipeline = await Pipeline.open({
-        ...{ redisUrl, connectTimeoutMs, reader, sink: sink.settings, spill: args.spill, host: hostname() },
-        // Shards of a stream write through different connections, so that one slow batch holds up one shard.
-        store: sink.writers[reader.shard % sink.writers.length]!,
-        republish: (rows) => sink.republisher?.offer(rows),
+        ...{ redisUrl, connectTimeoutMs, reader, host: hostname(), ...sharedParts() },
         reached: () => {},
         warn: (text) => context.warn(text),
         failed: (error) => context.fail(error),
@@ -50,16 +45,8 @@ export function kernelIngest(args: KernelIngestArgs): Behaviour<KernelIngestTick
     },
 
     receive(pipeline, _tick, context) {
-      const { republisher } = sharedSink();
-      args.statusTo.tell({
-        path: context.path,
-        lane: laneSnapshot(pipeline),
-        republish: {
-          published: republisher?.published ?? 0,
-          dropped: republisher?.dropped ?? 0,
-          waiting: republisher?.waiting ?? 0,
-        },
-      });
+      const { republished: republish } = sharedParts().writers;
+      args.statusTo.tell({ path: context.path, lane: laneSnapshot(pipeline), republish });
       return pipeline;
     },
 

@@ -1,11 +1,11 @@
-import { join } from 'node:path';
 import { deadLetterOf, type LaneHealth, type RefusedRow } from '../../protocols/ingest.ts';
 import type { StreamFacts } from '../../protocols/ingest-snapshot.ts';
-import type { KernelIngestSettings, SinkSettings, SpillSettings, WhenFull } from '../../protocols/topology.ts';
+import type { KernelIngestSettings, WhenFull } from '../../protocols/topology.ts';
 import type { EventStore } from '../sink/event-writer.ts';
 import { SinkLane } from '../sink/lane.ts';
-import { diskFs } from '../spill/file-system.ts';
-import { type SpillPoint, SpillStore } from '../spill/spill-store.ts';
+import type { Writers } from '../sink/writers.ts';
+import type { SpillPoint, SpillStore } from '../spill/spill-store.ts';
+import type { SpillYard } from '../spill/yard.ts';
 import { IngestCounters } from './counters.ts';
 import { Liveness } from './liveness.ts';
 import { type ReadPoint, StreamReader } from './reader.ts';
@@ -19,12 +19,9 @@ export interface PipelineOptions {
   readonly redisUrl: string;
   readonly connectTimeoutMs: number;
   readonly reader: KernelIngestSettings;
-  readonly sink: SinkSettings;
-  readonly spill: SpillSettings;
   readonly host: string;
-  readonly store: EventStore;
-  /** Stored rows go on to whoever re-publishes them. */
-  republish(rows: Parameters<StreamReader['settle']>[0]['stored']): void;
+  readonly writers: Writers;
+  readonly yard: SpillYard;
   reached(point: PipelinePoint): void;
   warn(text: string): void;
   failed(error: Error): void;
@@ -38,14 +35,6 @@ export function streamKey({ stream, shard, shards }: KernelIngestSettings): stri
   return shards === 1 ? stream : `${stream}:${shard}`;
 }
 
-/** The folder of a stream's segments. A name from Redis must not lead out of the spill folder. */
-export function spillFolder(folder: string, stream: string): string {
-  return join(
-    folder,
-    encodeURIComponent(stream).replace(/^\.+/, (dots) => '%2E'.repeat(dots.length)),
-  );
-}
-
 /** One stream's whole way: reader, sink lane and spill, with the housekeeping that keeps them in order. */
 export class Pipeline {
   readonly stream: string;
@@ -54,6 +43,7 @@ export class Pipeline {
   readonly #options: PipelineOptions;
   readonly #redis: RedisStream;
   readonly #spill: SpillStore;
+  readonly #store: EventStore;
   readonly #startedMs = Date.now();
   #lane: SinkLane | undefined;
   #reader: StreamReader | undefined;
@@ -68,21 +58,13 @@ export class Pipeline {
     this.stream = streamKey(options.reader);
     this.#redis = redis;
     this.#spill = spill;
+    this.#store = options.writers.next();
   }
 
   static async open(options: PipelineOptions): Promise<Pipeline> {
-    const { reader, spill: settings } = options;
+    const { reader, yard } = options;
     const stream = streamKey(reader);
-    const spill = await SpillStore.open({
-      folder: spillFolder(settings.folder, stream),
-      fs: diskFs,
-      segmentBytes: settings.segmentBytes,
-      segmentAgeMs: settings.segmentAgeMs,
-      bytesMax: settings.maxBytes,
-      freeBytesMin: settings.minFreeBytes,
-      nowSeconds: () => Math.floor(Date.now() / 1_000),
-      reached: options.reached,
-    });
+    const spill = await yard.open(stream, options.reached);
     const redis = new RedisStream({
       url: options.redisUrl,
       stream,
@@ -108,12 +90,12 @@ export class Pipeline {
     }
     for (const trouble of this.#spill.unreadable) options.warn(`spill: ${trouble}`);
     this.#lane = await SinkLane.open({
-      settings: options.sink,
-      store: options.store,
+      settings: options.writers.settings,
+      store: this.#store,
       spill: this.#spill,
       events: {
         settled: (settlement) => {
-          options.republish(settlement.stored);
+          options.writers.republish(settlement.stored);
           this.#reader?.settle(settlement);
         },
         bury: (refused) => this.#bury(refused),
@@ -171,12 +153,12 @@ export class Pipeline {
     if (mode === 'flowing' && this.#reader?.state.phase === 'live') {
       this.counters.spillRecovered += await refetchLost(
         this.#redis,
-        this.#options.store,
+        this.#store,
         this.#spill,
         this.stream,
         this.#options.reader,
       );
-      await this.#options.store.prepare();
+      await this.#store.prepare();
     }
     if (performance.now() - this.#trimmedAt >= this.#options.reader.trimEveryMs) await this.#trim();
   }
@@ -260,7 +242,7 @@ export class Pipeline {
     clearTimeout(this.#housekeeping);
     this.#reader?.close();
     this.#lane?.close();
-    await this.#spill.close().catch(() => undefined);
+    await this.#options.yard.close(this.stream);
     this.#redis.close();
   }
 }
@@ -269,11 +251,11 @@ function consumerName({ reader, host }: PipelineOptions): string {
   return reader.consumer ?? host;
 }
 
-function policyFor({ reader, spill }: PipelineOptions, eventType: string): WhenFull {
-  return reader.whenFullByType[eventType] ?? (reader.whenFull === 'block' ? spill.whenFull : reader.whenFull);
+function policyFor({ reader, yard }: PipelineOptions, eventType: string): WhenFull {
+  return reader.whenFullByType[eventType] ?? (reader.whenFull === 'block' ? yard.settings.whenFull : reader.whenFull);
 }
 
-function neverDrops({ reader, spill }: PipelineOptions): boolean {
-  const chosen = [reader.whenFull, spill.whenFull, ...Object.values(reader.whenFullByType)];
+function neverDrops({ reader, yard }: PipelineOptions): boolean {
+  const chosen = [reader.whenFull, yard.settings.whenFull, ...Object.values(reader.whenFullByType)];
   return chosen.every((policy) => policy === 'block');
 }

@@ -1,11 +1,11 @@
 import { hostname } from 'node:os';
-import { resolve } from 'node:path';
 import type { LaneHealth } from '../../protocols/ingest.ts';
-import type { IngestSnapshot, LaneSnapshot } from '../../protocols/ingest-snapshot.ts';
+import type { IngestSnapshot } from '../../protocols/ingest-snapshot.ts';
 import type { KernelIngestSettings, SinkSettings, SpillSettings } from '../../protocols/topology.ts';
-import { Republisher } from '../republish/republisher.ts';
-import { EventWriter, type WritePoint } from '../sink/event-writer.ts';
-import { lockFolder } from './folder-lock.ts';
+import type { WritePoint } from '../sink/event-writer.ts';
+import { Writers } from '../sink/writers.ts';
+import { SpillYard } from '../spill/yard.ts';
+import { laneSnapshot } from './lane-snapshot.ts';
 import { Pipeline, type PipelinePoint } from './pipeline.ts';
 
 export type IngestPoint = PipelinePoint | WritePoint;
@@ -26,50 +26,35 @@ export interface IngestPlaneOptions {
 
 const CONNECT_MS = 3_000;
 
-/** Everything between Redis and Postgres in one process: one pipeline a stream, and the connections that they share. */
+/** Everything between Redis and Postgres in one process: one pipeline a stream, and what they share. */
 export class IngestPlane {
+  readonly #yard: SpillYard;
+  readonly #writers: Writers;
   readonly #pipelines: readonly Pipeline[];
-  readonly #writers: readonly EventWriter[];
-  readonly #republisher: Republisher | undefined;
-  readonly #unlock: () => void;
 
-  private constructor(
-    pipelines: readonly Pipeline[],
-    writers: readonly EventWriter[],
-    republisher: Republisher | undefined,
-    unlock: () => void,
-  ) {
-    this.#pipelines = pipelines;
+  private constructor(yard: SpillYard, writers: Writers, pipelines: readonly Pipeline[]) {
+    this.#yard = yard;
     this.#writers = writers;
-    this.#republisher = republisher;
-    this.#unlock = unlock;
+    this.#pipelines = pipelines;
   }
 
   /** Starts with Postgres or Redis down just as well: it spills, or waits, and says so in its health. */
   static async start(options: IngestPlaneOptions): Promise<IngestPlane> {
-    const { readers, sink, redisUrl } = options;
-    const spill = { ...options.spill, folder: resolve(options.spill.folder) };
+    const { readers, redisUrl, postgresUrl } = options;
     const connectTimeoutMs = options.connectTimeoutMs ?? CONNECT_MS;
     const reached = options.reached ?? (() => undefined);
     const warn = options.warn ?? (() => undefined);
-    const unlock = lockFolder(spill.folder);
-    const writers = Array.from(
-      { length: Math.min(sink.connections, Math.max(1, readers.length)) },
-      () => new EventWriter({ url: options.postgresUrl, connectTimeoutMs, settings: sink, reached, warn }),
-    );
-    const republisher = sink.republish === null ? undefined : new Republisher(redisUrl, sink.republish);
+    const failed = options.failed ?? (() => undefined);
+    const yard = new SpillYard(options.spill);
+    const writers = new Writers({ settings: options.sink, postgresUrl, redisUrl, connectTimeoutMs, reached, warn });
     const pipelines: Pipeline[] = [];
-    for (const [at, reader] of readers.entries()) {
+    for (const reader of readers) {
+      const host = hostname();
       pipelines.push(
-        await Pipeline.open({
-          ...{ redisUrl, connectTimeoutMs, reader, sink, spill, reached, warn, host: hostname() },
-          store: writers[at % writers.length]!,
-          republish: (rows) => republisher?.offer(rows),
-          failed: (error) => options.failed?.(error),
-        }),
+        await Pipeline.open({ redisUrl, connectTimeoutMs, reader, host, writers, yard, reached, warn, failed }),
       );
     }
-    return new IngestPlane(pipelines, writers, republisher, unlock);
+    return new IngestPlane(yard, writers, pipelines);
   }
 
   get health(): LaneHealth {
@@ -81,14 +66,7 @@ export class IngestPlane {
 
   /** Plain numbers for metrics, dashboard and tests; safe to send between threads. */
   snapshot(): IngestSnapshot {
-    return {
-      lanes: this.#pipelines.map(laneSnapshot),
-      republish: {
-        published: this.#republisher?.published ?? 0,
-        dropped: this.#republisher?.dropped ?? 0,
-        waiting: this.#republisher?.waiting ?? 0,
-      },
-    };
+    return { lanes: this.#pipelines.map(laneSnapshot), republish: this.#writers.republished };
   }
 
   /** Ends in order: reads no more, settles and acknowledges what was read, then lets go. */
@@ -104,34 +82,7 @@ export class IngestPlane {
   }
 
   async #release(): Promise<void> {
-    this.#republisher?.close();
-    await Promise.all(this.#writers.map((writer) => writer.close()));
-    this.#unlock();
+    await this.#writers.close();
+    await this.#yard.release();
   }
-}
-
-export function laneSnapshot(pipeline: Pipeline): LaneSnapshot {
-  const { counters, facts, health, spill, mode, inFlight, stream, liveness } = pipeline;
-  const { read, redelivered, claimed, acked, ackMissing, stored, duplicates, spilled, replayed, replayDuplicates } =
-    counters;
-  const { dropped, trimmed, commits, trimmedByKernel, groupRecreations, spillLost, spillRecovered, tornTails } =
-    counters;
-  return {
-    stream,
-    mode,
-    inFlight,
-    health,
-    counts: {
-      ...{ read, redelivered, claimed, acked, ackMissing, stored, duplicates, spilled, replayed, replayDuplicates },
-      ...{ dropped, trimmed, commits, trimmedByKernel, groupRecreations, spillLost, spillRecovered, tornTails },
-    },
-    deadLetters: Object.fromEntries(counters.deadLetters),
-    spill,
-    facts: facts ?? null,
-    modules: liveness.sights(),
-    readSeconds: counters.batchSeconds.snapshot(),
-    ackSeconds: counters.ackSeconds.snapshot(),
-    writeRows: counters.writeRows.snapshot(),
-    writeSeconds: counters.writeSeconds.snapshot(),
-  };
 }

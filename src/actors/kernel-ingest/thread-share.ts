@@ -1,24 +1,22 @@
-// What the ingest actors of one thread hand to each other as objects rather than by message: the sink's connections, which
-// every reader of the thread writes through. The supervisor restarts readers after a sink that failed, so a reader never
-// holds connections of an earlier life.
+// What the ingest actors of one thread hand to each other as objects rather than by message, because rows must not be
+// copied on their way: the spill's folder and the sink's connections. The supervisor restarts readers after a spill or a
+// sink that failed, so a reader never holds those of an earlier life.
 import { TapeworksError } from '../../protocols/errors/index.ts';
-import type { SinkSettings } from '../../protocols/topology.ts';
-import type { Republisher } from '../republish/republisher.ts';
-import type { EventWriter } from '../sink/event-writer.ts';
+import type { Writers } from '../sink/writers.ts';
+import type { SpillYard } from '../spill/yard.ts';
 
-export interface OpenSink {
-  readonly settings: SinkSettings;
-  readonly writers: readonly EventWriter[];
-  readonly republisher: Republisher | undefined;
+let yard: SpillYard | undefined;
+let writers: Writers | undefined;
+
+export function shareSpill(opened: SpillYard | undefined): void {
+  yard = opened;
 }
 
-let open: OpenSink | undefined;
-
-export function shareSink(sink: OpenSink | undefined): void {
-  open = sink;
+export function shareSink(opened: Writers | undefined): void {
+  writers = opened;
 }
 
-export function sharedSink(): OpenSink {
-  if (open !== undefined) return open;
-  throw new TapeworksError('TW_INVARIANT', 'a reader started before the sink of its thread');
+export function sharedParts(): { readonly yard: SpillYard; readonly writers: Writers } {
+  if (yard !== undefined && writers !== undefined) return { yard, writers };
+  throw new TapeworksError('TW_INVARIANT', 'a reader started before the spill and the sink of its thread');
 }

@@ -1,8 +1,7 @@
 import type { SinkSettings } from '../../protocols/topology.ts';
 import type { Behaviour } from '../../supervision/actor.ts';
-import { type OpenSink, shareSink } from '../kernel-ingest/thread-share.ts';
-import { Republisher } from '../republish/republisher.ts';
-import { EventWriter } from './event-writer.ts';
+import { shareSink } from '../kernel-ingest/thread-share.ts';
+import { Writers } from './writers.ts';
 
 export interface SinkArgs {
   readonly settings: SinkSettings;
@@ -15,29 +14,18 @@ export interface SinkArgs {
  * Owns the connections to Postgres. It comes up with Postgres down just as well: the readers then spill. Each reader has a
  * lane of its own over them (lane.ts), with its breaker and its order.
  */
-export function sink(args: SinkArgs): Behaviour<never, OpenSink> {
+export function sink(args: SinkArgs): Behaviour<never, Writers> {
   return {
     init(context) {
-      const { settings, postgresUrl: url, redisUrl, connectTimeoutMs } = args;
-      const writers = Array.from(
-        { length: settings.connections },
-        () =>
-          new EventWriter({ url, connectTimeoutMs, settings, reached: () => {}, warn: (text) => context.warn(text) }),
-      );
-      const republisher = settings.republish === null ? undefined : new Republisher(redisUrl, settings.republish);
-      const open = { settings, writers, republisher };
-      shareSink(open);
-      return open;
+      const writers = new Writers({ ...args, reached: () => {}, warn: (text) => context.warn(text) });
+      shareSink(writers);
+      return writers;
     },
-    receive: (state) => state,
-    async end({ writers, republisher }) {
+    receive: (writers) => writers,
+    async end(writers) {
       shareSink(undefined);
-      republisher?.close();
-      await Promise.all(writers.map((writer) => writer.close()));
+      await writers.close();
     },
-    summary: ({ writers, republisher }) => ({
-      connections: writers.length,
-      republish: republisher === undefined ? null : { published: republisher.published, dropped: republisher.dropped },
-    }),
+    summary: (writers) => ({ connections: writers.settings.connections, republish: writers.republished }),
   };
 }

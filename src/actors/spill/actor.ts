@@ -1,28 +1,36 @@
-import { readdir } from 'node:fs/promises';
+import type { Ref } from '../../protocols/ref.ts';
 import type { SpillSettings } from '../../protocols/topology.ts';
 import type { Behaviour } from '../../supervision/actor.ts';
-import { lockFolder } from '../kernel-ingest/folder-lock.ts';
+import { shareSpill } from '../kernel-ingest/thread-share.ts';
+import { SpillYard } from './yard.ts';
 
-interface State {
-  readonly folder: string;
-  readonly unlock: () => void;
-  readonly streams: readonly string[];
-}
+export type SpillCommand =
+  /** A person has seen the damage: health may turn green again. Answers how many notes of it there were. */
+  { readonly kind: 'acknowledge-damage'; readonly replyTo: Ref<{ readonly acknowledged: number }> };
 
 /**
- * Holds the spill folder for this process while it lives: two kernels in one folder would erase each other's segments.
- * Each reader keeps its own segments in it, and they end with the readers, which the supervisor stops first.
+ * Holds the spill folder for this process while it lives: two kernels in one folder would erase each other's segments. The
+ * quota is one over all streams. Each reader keeps its own segments in it, and they end with the readers, which the
+ * supervisor stops first.
  */
-export function spill({ settings }: { readonly settings: SpillSettings }): Behaviour<never, State> {
+export function spill({ settings }: { readonly settings: SpillSettings }): Behaviour<SpillCommand, SpillYard> {
   return {
-    async init() {
-      const { folder } = settings;
-      const unlock = lockFolder(folder);
-      const entries = await readdir(folder, { withFileTypes: true });
-      return { folder, unlock, streams: entries.filter((entry) => entry.isDirectory()).map(({ name }) => name) };
+    init() {
+      const yard = new SpillYard(settings);
+      shareSpill(yard);
+      return yard;
     },
-    receive: (state) => state,
-    end: ({ unlock }) => unlock(),
-    summary: ({ folder, streams }) => ({ folder, streamsFoundAtStart: streams }),
+
+    async receive(yard, message) {
+      message.replyTo.tell({ acknowledged: await yard.acknowledge() });
+      return yard;
+    },
+
+    async end(yard) {
+      shareSpill(undefined);
+      await yard.release();
+    },
+
+    summary: (yard) => ({ folder: yard.settings.folder, bytes: yard.bytes, maxBytes: yard.settings.maxBytes }),
   };
 }

@@ -28,8 +28,10 @@ export interface SpillOptions {
   /** A segment of this size, or this old, is sealed after the next append. */
   readonly segmentBytes: number;
   readonly segmentAgeMs: number;
-  /** All segments together; at this size appends are refused. */
+  /** All segments of all stores together; at this size appends are refused. */
   readonly bytesMax: number;
+  /** What the stores of other streams hold. */
+  bytesElsewhere?(): number;
   /** What must stay free on the disk. */
   readonly freeBytesMin: number;
   nowSeconds(): number;
@@ -161,8 +163,9 @@ export class SpillStore {
     const { bytesMax, freeBytesMin, fs, folder } = this.#options;
     // Every segment ends in a seal, and a new one starts with a header.
     const wanted = size + HEADER_BYTES + SEAL_BYTES;
-    if (this.bytes + wanted > bytesMax) {
-      throw new TapeworksError('TW_SPILL_FULL', `the spill holds ${this.bytes} of ${bytesMax} bytes`);
+    const held = this.bytes + (this.#options.bytesElsewhere?.() ?? 0);
+    if (held + wanted > bytesMax) {
+      throw new TapeworksError('TW_SPILL_FULL', `the spill holds ${held} of ${bytesMax} bytes`);
     }
     const free = await fs.freeBytes(folder);
     if (free - wanted < freeBytesMin) {
