@@ -69,6 +69,7 @@ async function until(what: string, condition: () => boolean | Promise<boolean>):
 type More = Partial<IngestPlaneOptions> & {
   reader?: Partial<KernelIngestSettings>;
   spillMore?: Partial<SpillSettings>;
+  stopMs?: number;
 };
 
 async function withPlane(more: More, work: (plane: IngestPlane) => Promise<void>): Promise<void> {
