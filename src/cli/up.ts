@@ -1,4 +1,4 @@
-import { rmSync } from 'node:fs';
+import { readFileSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Logger } from 'pino';
 import { type RunningCommand, startCommand } from '../program/child-process.ts';
@@ -81,8 +81,8 @@ async function up(read: ReadConfiguration, options: Options): Promise<number> {
     const data = resolve(read.config.kernel.data);
     if (options.reset) rmSync(join(data), { recursive: true, force: true });
     const [postgres, redis, venues] = await Promise.all([
-      progress.step('Postgres', () => server(providePostgres, data, stops)),
-      progress.step('Redis', () => server(provideRedis, data, stops)),
+      progress.step('Postgres', () => server(providePostgres, data, read.config.kernel.servers.postgres, stops)),
+      progress.step('Redis', () => server(provideRedis, data, read.config.kernel.servers.redis, stops)),
       options.live ? LIVE : progress.step('simulated venues', () => simulate(read, stops)),
     ]);
     program = new Program({
@@ -142,10 +142,25 @@ function watch(program: Program, read: ReadConfiguration, folder: string, log: L
   return async () => watcher.close();
 }
 
-async function server(provide: typeof providePostgres, folder: string, stops: Stop[]): Promise<ServerAvailability> {
-  const answer = await provide({ folder });
+/** The server that the environment names, else the one of kernel.yaml, else an embedded one. */
+async function server(
+  provide: typeof providePostgres,
+  folder: string,
+  named: { readonly url: string; readonly passwordFile?: string | undefined },
+  stops: Stop[],
+): Promise<ServerAvailability> {
+  const url = named.url === 'embedded' ? undefined : withPassword(named.url, named.passwordFile);
+  const env = { DATABASE_URL: url, REDIS_URL: url, ...process.env };
+  const answer = await provide({ folder, env });
   if (answer.state === 'up') stops.push(() => answer.stop());
   return answer;
+}
+
+function withPassword(url: string, passwordFile: string | undefined): string {
+  if (passwordFile === undefined) return url;
+  const parsed = new URL(url);
+  parsed.password = encodeURIComponent(readFileSync(passwordFile, 'utf8').trim());
+  return parsed.href;
 }
 
 const realVenues = (venue: string) => {

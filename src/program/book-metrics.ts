@@ -157,6 +157,14 @@ export class BookMetrics {
       },
     });
     new Gauge({
+      name: 'orderbook_uptime_seconds',
+      help: 'How long the process has run.',
+      registers,
+      collect() {
+        this.set(process.uptime());
+      },
+    });
+    new Gauge({
       name: 'orderbook_subscribers',
       help: 'Open gRPC subscriptions.',
       registers,

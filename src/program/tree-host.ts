@@ -8,6 +8,7 @@ import { type LoopThreadSpec, loopThread } from '../supervision/remote/loop-thre
 import type { ChildSpec } from '../supervision/spec.ts';
 import { type Supervisor, supervisor } from '../supervision/supervisor.ts';
 import type { ActorSystem } from '../supervision/system.ts';
+import { observedCpus } from '../supervision/threads/pin.ts';
 import type { TopologyHealth, TopologyHost } from '../supervision/topology/apply.ts';
 
 /** What a factory is given beside its node. */
@@ -171,10 +172,11 @@ export class TreeHost implements TopologyHost {
   }
 }
 
-/** The core that a placement asks for; `last` is the last one that this machine has. */
+/** The core that a placement asks for; `last` is the last one that this process may use: a container has a part of them. */
 export function cpuOf(placement: Placement): number | undefined {
-  if (placement.cpu === null) return undefined;
-  return placement.cpu === 'last' ? cpus().length - 1 : placement.cpu;
+  if (placement.cpu !== 'last') return placement.cpu ?? undefined;
+  const allowed = observedCpus(process.pid).split(/[-,]/).at(-1);
+  return allowed === undefined || allowed === '' ? cpus().length - 1 : Number(allowed);
 }
 
 function idOf(path: string): string {

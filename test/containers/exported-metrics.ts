@@ -1,7 +1,7 @@
 // What the program really exports, read from the text that its exporters write for a small sample.
 import { renderIngestMetrics } from '../../src/actors/kernel-ingest/metrics.ts';
-import { renderBookMetrics } from '../../src/console/metrics/book-metrics.ts';
 import { ActorMetrics } from '../../src/console/server/actor-metrics.ts';
+import { BookMetrics } from '../../src/program/book-metrics.ts';
 import type { ExchangeStatus } from '../../src/protocols/exchange.ts';
 import type { LaneSnapshot } from '../../src/protocols/ingest-snapshot.ts';
 import type { ActorInfo } from '../../src/supervision/inspect.ts';
@@ -18,7 +18,11 @@ const actor = {
 } as unknown as ActorInfo;
 
 const exchange = {
-  ...{ venue: 'binance', streams: [], counters: { messages: 1, errors: 0, reconnections: 0 } },
+  ...{
+    venue: 'binance',
+    streams: [],
+    counters: { messages: 1, errors: 0, reconnections: 0, rotations: 0, rotationsFailed: 0 },
+  },
 } as unknown as ExchangeStatus;
 
 const histogram = { bounds: [1], counts: [1, 1], sum: 2 };
@@ -33,7 +37,10 @@ const lane = {
 
 const text = [
   await new ActorMetrics().render([actor], new Map([['/a', 1]]), 1),
-  renderBookMetrics({ exchanges: [exchange], merges: 1, uptimeSeconds: 1, frameToSummary: histogram }),
+  await new BookMetrics(
+    () => [exchange],
+    async () => undefined,
+  ).text(),
   await renderIngestMetrics({ lanes: [lane], republish: { published: 0, dropped: 0, waiting: 0 } }),
 ].join('\n');
 
