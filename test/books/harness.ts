@@ -57,7 +57,7 @@ export function configurationOf(topology: string, kernel = '') {
 }
 
 /** The program with the order-book plane alone, against a simulator. */
-export async function startBooks(simulator: Simulator, topology: string, kernel = '') {
+export async function startBooks(simulator: Pick<Simulator, 'endpoints'>, topology: string, kernel = '') {
   const program = new Program({
     ...configurationOf(`${topology}\nklines: { enabled: false }\ningest: { enabled: false }\n`, kernel),
     endpoints: (venue) => simulator.endpoints(venue),

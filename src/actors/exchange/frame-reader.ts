@@ -106,7 +106,13 @@ export class FrameReader {
     link.heardNs = receivedNs;
     const reading = link.reading!;
     const code = this.#options.venue.walker.decode(reading.kernel, frame, receivedNs);
-    this.#options.decodeTimes?.record(nowNs() - receivedNs);
+    const decodedNs = nowNs();
+    this.#take(link, reading, code, frame, receivedNs);
+    // After the book is on its way: the bookkeeping must not hold it up.
+    this.#options.decodeTimes?.record(decodedNs - receivedNs);
+  }
+
+  #take(link: Link, reading: Reading, code: number, frame: Buffer, receivedNs: number): void {
     if (this.#isNumbered && (code === BOOK_DELTA || code === TRADES)) {
       if (!this.isNextFrame(link, reading.kernel.sequence)) return;
     }
