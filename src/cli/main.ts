@@ -1,3 +1,4 @@
+import { CHILD_VARIABLE } from '../program/child-process.ts';
 import { TapeworksError } from '../protocols/errors/index.ts';
 import { type Command, EXIT } from './command.ts';
 
@@ -41,6 +42,12 @@ async function main(args: readonly string[]): Promise<number> {
   if (name === undefined || name === 'help' || name === '--help' || name === '-h') return help(rest[0]);
   if (rest.includes('--help') || rest.includes('-h')) return help(name);
   return (await find(name)).run(rest);
+}
+
+if (process.env[CHILD_VARIABLE] !== undefined) {
+  process.stdin.once('close', () => process.kill(process.pid, 'SIGTERM')).resume();
+  // Listening for that must not keep a finished command from ending.
+  (process.stdin as { unref?(): void }).unref?.();
 }
 
 try {

@@ -4,6 +4,8 @@ import { fileURLToPath } from 'node:url';
 import { TapeworksError } from '../protocols/errors/index.ts';
 
 const MAIN = fileURLToPath(new URL('../cli/main.js', import.meta.url));
+/** Set for a command that belongs to another process and ends with it. */
+export const CHILD_VARIABLE = 'TAPEWORKS_CHILD';
 const KILL_AFTER_MS = 5_000;
 const LAST_WORDS_MAX = 2_000;
 
@@ -20,8 +22,9 @@ export interface RunningCommand {
 /** Starts a command and waits for its first line. Rejects with TW_CHILD_FAILED when it ends before, with its last words. */
 export async function startCommand(args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<RunningCommand> {
   const child = spawn(process.execPath, [MAIN, ...args], {
-    stdio: ['ignore', 'pipe', 'pipe'],
-    env: { ...process.env, ...env },
+    // The pipe to its stdin closes with this process, however that ends: the sign for the child to end too.
+    stdio: ['pipe', 'pipe', 'pipe'],
+    env: { ...process.env, ...env, [CHILD_VARIABLE]: '1' },
   });
   const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
   const firstLine = await firstLineOf(child, args);
