@@ -8,7 +8,7 @@ import type { MergerArgs } from '../actors/merger/duty.ts';
 import { type PublisherCommand, publisher, type ServedBeside } from '../actors/publisher/actor.ts';
 import type { SymbolShape } from '../actors/publisher/encode.ts';
 import type { BookShare } from '../protocols/book-share.ts';
-import type { ExchangeCommand, ExchangeStatus } from '../protocols/exchange.ts';
+import type { ExchangeCommand, ExchangeStatus, TradeRoute } from '../protocols/exchange.ts';
 import type { ExchangeSettings, Placement, TopologyNode } from '../protocols/topology.ts';
 import { pinnedActor } from '../supervision/remote/pinned-actor.ts';
 import { threadedActor } from '../supervision/remote/threaded-actor.ts';
@@ -24,8 +24,9 @@ export interface BooksPlaneOptions {
   /** Where a venue is found when the topology names no address: the simulator's, or the real one. */
   readonly endpoints: (venue: string) => { readonly wsUrl: string; readonly restUrl: string };
   readonly shapeOf: (symbol: string) => SymbolShape;
-  /** The rings that an exchange's trades go to. */
-  readonly tradeEdges: (path: string) => readonly TradeEdge[];
+  /** The rings that an exchange's trades go to, and which trades go where. */
+  readonly tradeEdges: (path: string, venue: string) => readonly TradeEdge[];
+  readonly tradeRoutes: (venue: string) => readonly TradeRoute[];
   readonly beside: () => readonly ServedBeside[];
   /** Where the exchange of a venue records how long it decodes. */
   readonly decodeTimes: (venue: string) => FigurePlace;
@@ -136,7 +137,8 @@ export class BooksPlane {
       wsUrl: settings.wsUrl ?? found.wsUrl,
       restUrl: settings.restUrl ?? found.restUrl,
       books: this.#books ?? null,
-      tradeEdges: this.#options.tradeEdges(path),
+      tradeEdges: this.#options.tradeEdges(path, settings.venue),
+      tradeRoutes: this.#options.tradeRoutes(settings.venue),
       decodeTimes: this.#options.decodeTimes(settings.venue),
       statusTo: this.#options.statuses.spec.ref,
     });

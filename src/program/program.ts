@@ -26,6 +26,7 @@ import { BooksPlane } from './books-plane.ts';
 import { BooksView } from './books-source.ts';
 import { judgeHealth } from './health.ts';
 import { IngestPlane } from './ingest-plane.ts';
+import { KlinesPlane } from './klines-plane.ts';
 import { topologySource } from './topology-source.ts';
 import { type Factories, TreeHost } from './tree-host.ts';
 
@@ -46,6 +47,7 @@ export class Program {
   readonly system: ActorSystem;
   readonly exchanges = new Board<ExchangeStatus>('exchange-board');
   readonly books: BooksPlane;
+  readonly klines: KlinesPlane;
   readonly bookMetrics = new BookMetrics(
     () => this.exchanges.all(),
     () => this.#publisherStats(),
@@ -79,7 +81,8 @@ export class Program {
       statuses: this.exchanges,
       endpoints: options.endpoints,
       shapeOf: (symbol) => this.#shapeOf(symbol),
-      tradeEdges: () => [],
+      tradeEdges: (path, venue) => this.klines.tradeEdges(path, venue),
+      tradeRoutes: (venue) => this.klines.tradeRoutes(venue),
       beside: () => [],
       decodeTimes: (venue) => this.bookMetrics.decodePlace(venue),
       onSummary: (symbol, record, reader) => {
@@ -89,7 +92,19 @@ export class Program {
       onWarning: options.onWarning,
     });
     this.#ingest = this.#ingestPlane();
-    this.#factories = { ...this.books.factories, ...this.#servingFactories(), ...this.#ingest?.factories };
+    this.klines = new KlinesPlane({
+      statuses: this.exchanges,
+      endpoints: options.endpoints,
+      postgres: options.postgres,
+      connections: () => compileTopology(this.#configuration).nodes.filter(({ kind }) => kind === 'exchange').length,
+      onWarning: options.onWarning,
+    });
+    this.#factories = {
+      ...this.books.factories,
+      ...this.klines.factories,
+      ...this.#servingFactories(),
+      ...this.#ingest?.factories,
+    };
     const host = new TreeHost(this.system, this.#factories as Factories, options.onWarning);
     this.#applier = new TopologyApplier(
       host,
@@ -113,6 +128,7 @@ export class Program {
       isReady: () => this.#isReady,
       metrics: async () => (await Promise.all([this.bookMetrics.text(), this.#ingest?.metrics()])).join('\n'),
       books: this.booksView,
+      bars: this.klines.bars,
       topology: topologySource(this.#applier, control, () => this.#files),
       ...(this.#ingest !== undefined && { ingest: this.#ingest.source() }),
     };
@@ -159,7 +175,7 @@ export class Program {
       tree: this.system.tree(),
       exchanges: this.exchanges.all(),
       absent: this.#absentPlanes(),
-      others: this.#ingest?.health() ?? [],
+      others: [...this.klines.health(), ...(this.#ingest?.health() ?? [])],
     });
   }
 

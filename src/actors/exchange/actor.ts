@@ -1,5 +1,5 @@
 import type { BookShare } from '../../protocols/book-share.ts';
-import type { ExchangeCommand, ExchangeStatus } from '../../protocols/exchange.ts';
+import type { ExchangeCommand, ExchangeStatus, TradeRoute } from '../../protocols/exchange.ts';
 import type { Ref } from '../../protocols/ref.ts';
 import type { ExchangeSettings } from '../../protocols/topology.ts';
 import type { Behaviour } from '../../supervision/actor.ts';
@@ -22,6 +22,8 @@ export interface ExchangeArgs {
   readonly tradeEdges: readonly TradeEdge[];
   /** Where the time of decoding is recorded. */
   readonly decodeTimes: FigurePlace;
+  /** Where trades go from the first one on; what comes later by command holds as well. */
+  readonly tradeRoutes: readonly TradeRoute[];
   readonly statusTo: Ref<ExchangeStatus>;
 }
 
@@ -40,6 +42,7 @@ export function exchange(args: ExchangeArgs): Behaviour<ExchangeCommand, State> 
   const decodeTimes = openHistogram(args.decodeTimes, BOOK_BUCKETS);
   // What was changed while it ran holds for the next life too.
   let { settings, books } = args;
+  const routes = new Map(args.tradeRoutes.map((route) => [route.symbol, route]));
 
   const open = (path: string, trades: TradeWriter): Exchange => {
     const isMerged = books?.plan.venues.includes(settings.venue) ?? false;
@@ -66,6 +69,7 @@ export function exchange(args: ExchangeArgs): Behaviour<ExchangeCommand, State> 
   return {
     init(context) {
       const trades = new TradeWriter(args.tradeEdges);
+      for (const { symbol, to } of routes.values()) trades.route(symbol, to ?? undefined);
       context.timers.every('tick', TICK_MS, { kind: 'tick' });
       return { exchange: open(context.path, trades), trades, ticks: 0 };
     },
@@ -88,7 +92,10 @@ export function exchange(args: ExchangeArgs): Behaviour<ExchangeCommand, State> 
           state.exchange.rotate(message.reason);
           return state;
         case 'route-trades':
-          for (const { symbol, to } of message.routes) state.trades.route(symbol, to ?? undefined);
+          for (const route of message.routes) {
+            routes.set(route.symbol, route);
+            state.trades.route(route.symbol, route.to ?? undefined);
+          }
           message.replyTo.tell('routed');
           return state;
       }

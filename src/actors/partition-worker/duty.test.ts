@@ -37,6 +37,7 @@ describe('the duty cycle of a partition worker', () => {
       trades: trades.map(({ memory, consumer }) => ({ buffer: memory.buffer, at: 0, life: consumer })),
       commands: { buffer: inbox.memory.buffer, at: 0, life: inbox.consumer },
       replies: { buffer: outbox.memory.buffer, at: 0, life: outbox.producer },
+      asker: { buffer: new SharedArrayBuffer(256), at: 0 },
       snapshots: [half(), half()],
     };
     const context = {

@@ -6,6 +6,7 @@ import {
   type PartitionReply,
 } from '../../protocols/partition.ts';
 import { TRADE_BYTES } from '../../protocols/trade-layout.ts';
+import { Doorbell } from '../../supervision/threads/doorbell.ts';
 import type { DutyCycle, MakeDutyCycle } from '../../supervision/threads/duty-cycle.ts';
 import { FrameConsumer, FrameProducer } from '../../supervision/threads/frame-ring.ts';
 import { SharedMemory } from '../../supervision/threads/memory.ts';
@@ -24,6 +25,8 @@ export interface PartitionArgs {
   readonly trades: readonly RingPlace[];
   readonly commands: RingPlace;
   readonly replies: RingPlace;
+  /** The doorbell of whoever reads the replies. */
+  readonly asker: { readonly buffer: SharedArrayBuffer; readonly at: number };
   readonly snapshots: readonly [SharedArrayBuffer, SharedArrayBuffer];
 }
 
@@ -49,12 +52,14 @@ export const makePartitionWorker: MakeDutyCycle = (context): DutyCycle => {
   const commands = new FrameConsumer(inbox, args.commands.at, args.commands.life);
   const outbox = new SharedMemory(args.replies.buffer);
   const replies = new FrameProducer(outbox, args.replies.at, args.replies.life);
+  const asker = new Doorbell(new SharedMemory(args.asker.buffer), args.asker.at);
   let tickedUs = 0n;
 
   function answer(offset: number, length: number): void {
     const { id, message } = decodeNumbered<PartitionCommand>(inbox.bytes.slice(offset, offset + length));
     // The asker bounds its questions in flight by the size of this ring, so a reply always has room.
     replies.offer(encodeNumbered<PartitionReply>({ id, message: worker.handle(message) }));
+    asker.ring();
   }
 
   return {

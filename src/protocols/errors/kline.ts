@@ -22,6 +22,10 @@ export const KLINE_ERRORS = {
     means: 'The state of a symbol that moves between partition workers does not fit the worker that receives it.',
     remedy: 'Give both workers the same intervals and ring depths; the symbol stays with its old worker.',
   },
+  TW_KLINE_WORKER_SILENT: {
+    means: 'A partition worker did not answer a command: it took too long, ended meanwhile, or too many were waiting.',
+    remedy: 'The command is given again when the worker is back; if it stays silent, see /klines in the actor tree.',
+  },
   TW_KLINE_AUDIT_VENUE: {
     means: 'The venue did not give its own bars, so there is nothing to compare with.',
     remedy: 'Check the address given with --rest and that the venue lists the symbol; after a ban, wait and try again.',

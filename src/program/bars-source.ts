@@ -1,0 +1,79 @@
+import type { NamedBar } from '../actors/kline-persistence/rows.ts';
+import { type HistoryQuery, joinWithLive } from '../actors/kline-persistence/store.ts';
+import type { BarsSource } from '../console/sources.ts';
+import type { BarsCatalogue, BarView } from '../protocols/console-api.ts';
+import { decimal, isInterval } from '../protocols/kline.ts';
+import type { LiveBars } from './live-bars.ts';
+
+export interface BarsViewOptions {
+  readonly live: LiveBars;
+  /** Symbols as `venue:SYMBOL`. */
+  readonly catalogue: () => BarsCatalogue;
+  /** Stored bars, newest first; nothing where nothing is stored. */
+  readonly stored: (query: HistoryQuery) => Promise<readonly NamedBar[]>;
+}
+
+const PRICE_DIGITS = 8;
+const QUOTE_DIGITS = 16;
+/** Later than any bar. */
+const END_OF_TIME_US = 1n << 52n;
+
+/** Bars for whoever asks: stored ones joined with those in memory, and changes as they come. */
+export class BarsView implements BarsSource {
+  readonly #options: BarsViewOptions;
+
+  constructor(options: BarsViewOptions) {
+    this.#options = options;
+  }
+
+  catalogue(): BarsCatalogue {
+    return this.#options.catalogue();
+  }
+
+  async history(symbol: string, interval: string, limit: number): Promise<readonly BarView[]> {
+    const [venue, name] = namesOf(symbol);
+    if (!isInterval(interval)) return [];
+    const page = await this.page({ venue, symbol: name, interval, beforeUs: END_OF_TIME_US, limit });
+    return page.map(viewOf).reverse();
+  }
+
+  /** Newest first. */
+  async page(query: HistoryQuery): Promise<NamedBar[]> {
+    const stored = await this.#options.stored(query);
+    const live = this.#options.live.series(query.venue, query.symbol, query.interval);
+    return joinWithLive(stored, live, query.beforeUs, query.limit);
+  }
+
+  listen(symbol: string, interval: string, listener: (bar: BarView) => void): () => void {
+    const [venue, name] = namesOf(symbol);
+    return this.#options.live.listen((bars) => {
+      for (const named of bars) {
+        if (named.venue === venue && named.symbol === name && named.bar.interval === interval) listener(viewOf(named));
+      }
+    });
+  }
+}
+
+/** `binance:BTCUSDT` is BTCUSDT of binance; a symbol may have colons of its own. */
+function namesOf(symbol: string): [venue: string, symbol: string] {
+  const cut = symbol.indexOf(':');
+  return [symbol.slice(0, cut), symbol.slice(cut + 1)];
+}
+
+function viewOf({ bar }: NamedBar): BarView {
+  return {
+    openAtMs: Number(bar.openUs / 1000n),
+    closeAtMs: Number(bar.closeUs / 1000n),
+    open: decimal(bar.open, PRICE_DIGITS),
+    high: decimal(bar.high, PRICE_DIGITS),
+    low: decimal(bar.low, PRICE_DIGITS),
+    close: decimal(bar.close, PRICE_DIGITS),
+    volume: decimal(bar.volume, PRICE_DIGITS),
+    quoteVolume: decimal(bar.quoteVolume, QUOTE_DIGITS),
+    takerVolume: decimal(bar.takerVolume, PRICE_DIGITS),
+    trades: Number(bar.trades),
+    quality: bar.quality,
+    revision: bar.revision,
+    closed: bar.closed,
+  };
+}

@@ -1,0 +1,139 @@
+// The main thread's work for the partition workers: gives them their symbols once trades of these come, tells them the
+// venues' time, and collects the bars that changed. What the worker of a new life has lost, it gets again from here.
+import type { ExchangeStatus } from '../protocols/exchange.ts';
+import type { PartitionCommand } from '../protocols/partition.ts';
+import type { Behaviour } from '../supervision/actor.ts';
+import { isFed, type KlineSymbol, type KlineSymbols } from './kline-symbols.ts';
+import type { LiveBars } from './live-bars.ts';
+import type { PartitionLine } from './partition-line.ts';
+import type { VenueTimes } from './venue-times.ts';
+
+/** A worker that runs: the line to it, and what its settings say. */
+export interface StaffedLine {
+  readonly line: PartitionLine;
+  readonly intervals: readonly string[];
+  readonly graceMs: number;
+}
+
+export interface KlineDeskOptions {
+  readonly lines: () => readonly StaffedLine[];
+  readonly symbols: KlineSymbols;
+  readonly live: LiveBars;
+  readonly times: VenueTimes;
+  readonly statuses: () => readonly ExchangeStatus[];
+  readonly clockSyncMs: number;
+}
+
+type DeskMessage = { readonly kind: 'tick' } | { readonly kind: 'sync-clocks' };
+
+interface State {
+  readonly silent: number;
+  readonly refused: number;
+}
+
+const TICK_MS = 200;
+/**
+ * Trades that reach the worker before the symbol does are not counted, so the symbol counts as watched from this much
+ * later on: a worker that is slower than that is taken for hung.
+ */
+const ARRIVAL_US = 2_000_000n;
+
+export function klineDesk(options: KlineDeskOptions): Behaviour<DeskMessage, State> {
+  const { lines, symbols, live, times } = options;
+  const busy = new Set<PartitionLine>();
+  const count = { silent: 0, refused: 0 };
+
+  /** A worker that does not answer is the watchdog's and the supervisor's business: here it is counted, and asked again. */
+  const ask = async ({ line }: StaffedLine, command: PartitionCommand): Promise<boolean> => {
+    try {
+      const reply = await line.ask(command);
+      if (reply.kind === 'refused') count.refused++;
+      return reply.kind !== 'refused';
+    } catch {
+      count.silent++;
+      return false;
+    }
+  };
+
+  const tellClocks = (staffed: StaffedLine) =>
+    symbols.venues.map((venue, index) =>
+      ask(staffed, {
+        kind: 'set-clock',
+        venue: index,
+        offsetUs: times.offsetUs(venue),
+        graceUs: times.graceUs(venue, staffed.graceMs),
+      }),
+    );
+
+  const place = async (staffed: StaffedLine, symbol: KlineSymbol): Promise<void> => {
+    const { index, venue, dense } = symbol;
+    const known = live.newest(venue, symbol.symbol, staffed.intervals).map((bar) => ({ ...bar, symbol: index }));
+    const sinceUs = symbol.sinceUs ?? times.nowUs(venue) + ARRIVAL_US;
+    const stored = known.length === 0 ? undefined : progressOf(known);
+    symbol.sinceUs = sinceUs;
+    symbol.isPlaced = await ask(staffed, {
+      kind: 'add-symbol',
+      symbol: index,
+      venue: symbols.venues.indexOf(venue),
+      dense,
+      sinceUs,
+      ...(stored !== undefined && { stored }),
+    });
+  };
+
+  const placeWaiting = async (staffed: StaffedLine): Promise<void> => {
+    const statuses = options.statuses();
+    const waiting = symbols.ofWorker(staffed.line.worker).filter((one) => !one.isPlaced && isFed(one, statuses));
+    if (waiting.length === 0) return;
+    await Promise.all([...tellClocks(staffed), ...waiting.map((symbol) => place(staffed, symbol))]);
+  };
+
+  const collect = async ({ line }: StaffedLine): Promise<void> => {
+    try {
+      const { snapshot, bars } = await line.snapshot('live');
+      live.take(symbols.named(bars));
+      await line.ask({ kind: 'commit', reader: 'live', snapshot });
+    } catch {
+      count.silent++;
+    }
+  };
+
+  const syncClocks = async (): Promise<void> => {
+    await Promise.all(symbols.venues.map((venue) => times.measure(venue)));
+    await Promise.all(lines().flatMap(tellClocks));
+  };
+
+  /** A worker that is slow delays nobody else. */
+  const serve = async (staffed: StaffedLine): Promise<void> => {
+    if (busy.has(staffed.line)) return;
+    busy.add(staffed.line);
+    await placeWaiting(staffed);
+    await collect(staffed);
+    busy.delete(staffed.line);
+  };
+
+  return {
+    init(context) {
+      context.timers.every('tick', TICK_MS, { kind: 'tick' });
+      context.timers.every('sync-clocks', options.clockSyncMs, { kind: 'sync-clocks' });
+      context.self.tell({ kind: 'sync-clocks' });
+      return { ...count };
+    },
+    receive(_state, message) {
+      if (message.kind === 'sync-clocks') void syncClocks();
+      else for (const staffed of lines()) void serve(staffed);
+      return { ...count };
+    },
+    summary: (state) => {
+      const all = symbols.all();
+      return { symbols: all.length, placed: all.filter(({ isPlaced }) => isPlaced).length, ...state };
+    },
+  };
+}
+
+/** Where a symbol goes on: everything below the next sequence is in these bars, and what may be missing is later than the newest. */
+function progressOf(bars: ReturnType<LiveBars['newest']>) {
+  const newest = bars.reduce((a, b) => (b.nextSequence > a.nextSequence ? b : a));
+  const lastUs = bars.reduce((latest, { openUs }) => (openUs > latest ? openUs : latest), 0n);
+  return { bars, nextSequence: newest.nextSequence, lastUs };
+}

@@ -1,0 +1,139 @@
+// The K-line plane: partition workers on their threads, the desk that serves them on the main thread, persistence, and the
+// memory that joins them. Exchanges reach each worker by a ring of their own.
+import type { TradeEdge } from '../actors/exchange/trade-writer.ts';
+import { READER } from '../kernels/bars.ts';
+import type { HealthPart } from '../protocols/console-api.ts';
+import type { ExchangeStatus, TradeRoute } from '../protocols/exchange.ts';
+import type { TopologyNode } from '../protocols/topology.ts';
+import type { ServerAvailability } from '../servers/index.ts';
+import { pinnedActor } from '../supervision/remote/pinned-actor.ts';
+import { actor } from '../supervision/spec.ts';
+import { BarsView } from './bars-source.ts';
+import type { Board } from './board.ts';
+import { idleOf } from './books-plane.ts';
+import { klineDesk, type StaffedLine } from './kline-desk.ts';
+import { KlineSymbols } from './kline-symbols.ts';
+import { LiveBars } from './live-bars.ts';
+import { PartitionLine } from './partition-line.ts';
+import { cpuOf, type Factories, type Place } from './tree-host.ts';
+import { VenueTimes } from './venue-times.ts';
+
+export interface KlinesPlaneOptions {
+  readonly statuses: Board<ExchangeStatus>;
+  readonly endpoints: (venue: string) => { readonly restUrl: string };
+  readonly postgres: ServerAvailability;
+  /** Venue connections of the configuration that is being run. */
+  readonly connections: () => number;
+  readonly onWarning: (warning: string) => void;
+}
+
+type KlineFactories = Pick<Factories, 'partition-worker' | 'symbol-manager'>;
+
+/** Connections that may be added while the workers run. */
+const SPARE_PORTS = 4;
+const CLOCK_SYNC_MS = 60_000;
+
+export class KlinesPlane {
+  readonly factories: KlineFactories;
+  readonly bars: BarsView;
+  readonly live = new LiveBars();
+  readonly symbols = new KlineSymbols();
+  readonly #options: KlinesPlaneOptions;
+  readonly #times: VenueTimes;
+  /** By worker. A line stays when its worker is stopped: exchanges may still hold its rings. */
+  readonly #lines = new Map<number, PartitionLine>();
+  readonly #staffed = new Map<number, StaffedLine>();
+
+  constructor(options: KlinesPlaneOptions) {
+    this.#options = options;
+    this.#times = new VenueTimes({ endpoints: options.endpoints });
+    this.bars = new BarsView({
+      live: this.live,
+      catalogue: () => ({
+        symbols: this.symbols.all().map(({ venue, symbol }) => `${venue}:${symbol}`),
+        intervals: [...this.#staffed.values()][0]?.intervals ?? [],
+      }),
+      stored: async () => [],
+    });
+    this.factories = {
+      'partition-worker': (node, place) => this.#worker(node, place),
+      'symbol-manager': (node, place) => this.#desk(node, place),
+    };
+  }
+
+  /** The rings that a connection's trades go to: none where no bars are made of them. */
+  tradeEdges(path: string, venue: string): TradeEdge[] {
+    if (!this.symbols.venues.includes(venue)) return [];
+    return [...this.#lines.values()].flatMap((line) => {
+      const edge = line.edge(path);
+      if (edge === undefined) this.#options.onWarning(`worker ${line.worker} has no ring left for trades of ${path}`);
+      return edge ?? [];
+    });
+  }
+
+  tradeRoutes(venue: string): readonly TradeRoute[] {
+    return this.symbols.routes(venue);
+  }
+
+  health(): HealthPart[] {
+    if (this.#staffed.size === 0) return [];
+    const all = this.symbols.all();
+    const waiting = all.filter(({ isPlaced }) => !isPlaced);
+    const reason = `${waiting.length} of ${all.length} symbols wait for trades or for their worker`;
+    return [
+      waiting.length === 0
+        ? { name: 'klines', status: 'OK', reason: '' }
+        : { name: 'klines', status: 'DEGRADED', reason },
+    ];
+  }
+
+  #worker(node: TopologyNode<'partition-worker'>, { id, backoff }: Place) {
+    const { placement, settings } = node;
+    const { worker, intervals, graceMs, ringCapacity } = settings;
+    const ports = this.#options.connections() + SPARE_PORTS;
+    const line = this.#lines.get(worker) ?? new PartitionLine({ worker, ringCapacity, ports });
+    this.#lines.set(worker, line);
+    this.symbols.assign(worker, settings.symbols);
+    this.#staffed.set(worker, { line, intervals, graceMs });
+    const isStored = this.#options.postgres.state === 'up';
+    const cpu = cpuOf(placement);
+    const spec = pinnedActor({
+      id,
+      backoff,
+      module: new URL('../actors/partition-worker/duty.js', import.meta.url),
+      exportName: 'makePartitionWorker',
+      block: line.block,
+      prepare: () => {
+        this.symbols.unplace(worker);
+        return { args: line.begin(intervals, isStored ? [READER.persistence, READER.live] : [READER.live]) };
+      },
+      idle: idleOf(placement),
+      ...(cpu !== undefined && { cpu }),
+      onWarning: this.#options.onWarning,
+    });
+    return {
+      spec,
+      onStopped: () => {
+        this.#staffed.delete(worker);
+        this.symbols.release(worker);
+      },
+    };
+  }
+
+  #desk(node: TopologyNode<'symbol-manager'>, { id, backoff }: Place) {
+    const spec = actor({
+      id,
+      backoff,
+      shutdown: node.supervision.shutdownMs,
+      behaviour: klineDesk({
+        lines: () => [...this.#staffed.values()],
+        symbols: this.symbols,
+        live: this.live,
+        times: this.#times,
+        statuses: () => this.#options.statuses.all(),
+        clockSyncMs: CLOCK_SYNC_MS,
+      }),
+    });
+    return { spec };
+  }
+}

@@ -1,0 +1,53 @@
+import type { NamedBar } from '../actors/kline-persistence/rows.ts';
+import type { Bar } from '../protocols/kline.ts';
+
+export type BarListener = (bars: readonly NamedBar[]) => void;
+
+/** Bars that all series together keep; each has its share, within these bounds. */
+const BARS_KEPT = 100_000;
+const PER_SERIES_MIN = 4;
+const PER_SERIES_MAX = 500;
+
+/** The newest bars of every symbol and interval, as the workers last told them, and whoever wants to hear of changes. */
+export class LiveBars {
+  readonly #series = new Map<string, Map<bigint, NamedBar>>();
+  readonly #listeners = new Set<BarListener>();
+
+  take(bars: readonly NamedBar[]): void {
+    if (bars.length === 0) return;
+    for (const named of bars) this.#keep(named);
+    for (const listener of this.#listeners) listener(bars);
+  }
+
+  /** Newest first. */
+  series(venue: string, symbol: string, interval: string): NamedBar[] {
+    const windows = this.#series.get(keyOf(venue, symbol, interval));
+    return [...(windows?.values() ?? [])].sort((a, b) => (a.bar.openUs > b.bar.openUs ? -1 : 1));
+  }
+
+  /** The newest bar of each of these intervals that has one. */
+  newest(venue: string, symbol: string, intervals: readonly string[]): Bar[] {
+    return intervals.flatMap((interval) => this.series(venue, symbol, interval).slice(0, 1)).map(({ bar }) => bar);
+  }
+
+  /** Hears of all bars, as many at a time as came together. The answer ends it. */
+  listen(listener: BarListener): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  #keep(named: NamedBar): void {
+    const key = keyOf(named.venue, named.symbol, named.bar.interval);
+    const windows = this.#series.get(key) ?? new Map<bigint, NamedBar>();
+    this.#series.set(key, windows);
+    windows.set(named.bar.openUs, named);
+    const share = Math.floor(BARS_KEPT / this.#series.size);
+    while (windows.size > Math.min(PER_SERIES_MAX, Math.max(PER_SERIES_MIN, share))) {
+      windows.delete([...windows.keys()].reduce((oldest, openUs) => (openUs < oldest ? openUs : oldest)));
+    }
+  }
+}
+
+function keyOf(venue: string, symbol: string, interval: string): string {
+  return `${venue} ${symbol} ${interval}`;
+}

@@ -1,0 +1,99 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { Program } from '../../src/program/program.ts';
+import type { BarView } from '../../src/protocols/console-api.ts';
+import type { ServerAvailability } from '../../src/servers/index.ts';
+import { type Simulator, startSimulator } from '../../src/venues/simulation/simulator.ts';
+import { configurationOf, until } from '../books/harness.ts';
+
+const TOPOLOGY = `
+threads: { merger: { kind: pinned, idle: park } }
+instruments:
+  BTC-USD: { venues: { binance: BTCUSDT, bitstamp: btcusd } }
+  ETH-USD: { venues: { binance: ETHUSDT, bitstamp: ethusd } }
+feeds: { binance: {}, bitstamp: {} }
+book: { enabled: false }
+klines: { workers: 2, intervals: [1s, 1m], grace: 300ms, discovery: { enabled: false } }
+ingest: { enabled: false }
+`;
+const ABSENT = { state: 'down', code: 'TW_SERVER_START_FAILED', reason: 'not asked for', remedy: '' } as const;
+const BARS_WANTED = 3;
+const SYMBOLS = ['binance:BTCUSDT', 'binance:ETHUSDT', 'bitstamp:btcusd', 'bitstamp:ethusd'];
+
+const stops: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const stop of stops.splice(0).reverse()) await stop();
+});
+
+async function start(postgres: ServerAvailability = ABSENT) {
+  const simulator = await startSimulator({ port: 0, seed: 5, rate: 50 });
+  stops.push(() => simulator.stop());
+  const program = new Program({
+    ...configurationOf(TOPOLOGY),
+    endpoints: (venue) => simulator.endpoints(venue),
+    postgres,
+    redis: ABSENT,
+    onWarning: () => {},
+  });
+  stops.push(() => program.stop());
+  const outcome = await program.start();
+  expect(outcome).toMatchObject({ kind: 'applied' });
+  return { simulator, program };
+}
+
+/** The venue's own bar of the same window, in our spelling. */
+function truthOf(simulator: Simulator, symbol: string, bar: BarView) {
+  const [venue, name] = symbol.split(':') as [string, string];
+  const { priceDecimals, amountDecimals } = simulator.truth.listing(venue, name);
+  const [theirs] = simulator.truth.bars(venue, name, { interval: '1s', startMs: bar.openAtMs, limit: 1 });
+  const price = (units: bigint) => exact(units, priceDecimals);
+  return {
+    open: price(theirs!.open),
+    high: price(theirs!.high),
+    low: price(theirs!.low),
+    close: price(theirs!.close),
+    volume: exact(theirs!.volume, amountDecimals),
+    quoteVolume: exact(theirs!.quoteVolume, priceDecimals + amountDecimals),
+    takerVolume: exact(theirs!.takerBuyVolume, amountDecimals),
+  };
+}
+
+function exact(units: bigint, digits: number): string {
+  const text = units.toString().padStart(digits + 1, '0');
+  return `${text.slice(0, -digits)}.${text.slice(-digits)}`.replace(/\.?0+$/, '');
+}
+
+async function completeBars(program: Program, symbol: string): Promise<readonly BarView[]> {
+  const bars = await program.klines.bars.history(symbol, '1s', 500);
+  return bars.filter(({ closed, quality }) => closed && (quality === 'complete' || quality === 'quiet'));
+}
+
+async function untilBars(program: Program, wanted: number): Promise<void> {
+  const counts = new Map<string, number>();
+  const stop = program.klines.live.listen(() => {
+    for (const symbol of SYMBOLS) void completeBars(program, symbol).then((bars) => counts.set(symbol, bars.length));
+  });
+  await until(
+    () => SYMBOLS.every((symbol) => (counts.get(symbol) ?? 0) >= wanted),
+    () => JSON.stringify([...counts]),
+  );
+  stop();
+}
+
+describe('bars of the running program', () => {
+  it("equal the venue's own to the last digit, for every symbol, without any database", async () => {
+    const { simulator, program } = await start();
+    expect(program.klines.bars.catalogue()).toEqual({ symbols: SYMBOLS.toSorted(), intervals: ['1s', '1m'] });
+    const heard: BarView[] = [];
+    program.klines.bars.listen('binance:BTCUSDT', '1m', (bar) => heard.push(bar));
+    await untilBars(program, BARS_WANTED);
+    for (const symbol of SYMBOLS) {
+      for (const bar of await completeBars(program, symbol)) {
+        const { open, high, low, close, volume, quoteVolume, takerVolume } = bar;
+        const ours = { open, high, low, close, volume, quoteVolume, takerVolume };
+        expect(ours, `${symbol} ${bar.quality} ${bar.openAtMs}`).toEqual(truthOf(simulator, symbol, bar));
+      }
+    }
+    expect(heard.at(-1)).toMatchObject({ quality: 'partial-first' });
+    expect(program.health().parts).toContainEqual({ name: 'klines', status: 'OK', reason: '' });
+  }, 60_000);
+});
