@@ -134,6 +134,6 @@ export function klineDesk(options: KlineDeskOptions): Behaviour<DeskMessage, Sta
 /** Where a symbol goes on: everything below the next sequence is in these bars, and what may be missing is later than the newest. */
 function progressOf(bars: ReturnType<LiveBars['newest']>) {
   const newest = bars.reduce((a, b) => (b.nextSequence > a.nextSequence ? b : a));
-  const lastUs = bars.reduce((latest, { openUs }) => (openUs > latest ? openUs : latest), 0n);
-  return { bars, nextSequence: newest.nextSequence, lastUs };
+  const latest = bars.reduce((a, b) => (b.openUs > a.openUs ? b : a));
+  return { bars, nextSequence: newest.nextSequence, lastUs: latest.openUs };
 }

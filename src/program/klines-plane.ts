@@ -50,7 +50,10 @@ export class KlinesPlane {
     this.bars = new BarsView({
       live: this.live,
       catalogue: () => ({
-        symbols: this.symbols.all().map(({ venue, symbol }) => `${venue}:${symbol}`),
+        symbols: this.symbols
+          .all()
+          .map(({ venue, symbol }) => `${venue}:${symbol}`)
+          .sort(),
         intervals: [...this.#staffed.values()][0]?.intervals ?? [],
       }),
       stored: async () => [],

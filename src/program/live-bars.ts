@@ -43,7 +43,9 @@ export class LiveBars {
     windows.set(named.bar.openUs, named);
     const share = Math.floor(BARS_KEPT / this.#series.size);
     while (windows.size > Math.min(PER_SERIES_MAX, Math.max(PER_SERIES_MIN, share))) {
-      windows.delete([...windows.keys()].reduce((oldest, openUs) => (openUs < oldest ? openUs : oldest)));
+      let oldest = named.bar.openUs;
+      for (const openUs of windows.keys()) if (openUs < oldest) oldest = openUs;
+      windows.delete(oldest);
     }
   }
 }

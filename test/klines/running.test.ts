@@ -6,7 +6,6 @@ import { type Simulator, startSimulator } from '../../src/venues/simulation/simu
 import { configurationOf, until } from '../books/harness.ts';
 
 const TOPOLOGY = `
-threads: { merger: { kind: pinned, idle: park } }
 instruments:
   BTC-USD: { venues: { binance: BTCUSDT, bitstamp: btcusd } }
   ETH-USD: { venues: { binance: ETHUSDT, bitstamp: ethusd } }
@@ -59,6 +58,7 @@ function truthOf(simulator: Simulator, symbol: string, bar: BarView) {
 
 function exact(units: bigint, digits: number): string {
   const text = units.toString().padStart(digits + 1, '0');
+  if (digits === 0) return text;
   return `${text.slice(0, -digits)}.${text.slice(-digits)}`.replace(/\.?0+$/, '');
 }
 
