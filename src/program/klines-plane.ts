@@ -1,9 +1,14 @@
 // The K-line plane: partition workers on their threads, the desk that serves them on the main thread, persistence, and the
 // memory that joins them. Exchanges reach each worker by a ring of their own.
 import type { TradeEdge } from '../actors/exchange/trade-writer.ts';
+import { klinePersistence } from '../actors/kline-persistence/actor.ts';
+import type { NamedBar } from '../actors/kline-persistence/rows.ts';
+import type { HistoryQuery } from '../actors/kline-persistence/store.ts';
+import { StoreLink } from '../actors/kline-persistence/store-link.ts';
 import { READER } from '../kernels/bars.ts';
 import type { HealthPart } from '../protocols/console-api.ts';
 import type { ExchangeStatus, TradeRoute } from '../protocols/exchange.ts';
+import type { PartitionCommand } from '../protocols/partition.ts';
 import type { TopologyNode } from '../protocols/topology.ts';
 import type { ServerAvailability } from '../servers/index.ts';
 import { pinnedActor } from '../supervision/remote/pinned-actor.ts';
@@ -16,7 +21,7 @@ import { KlineSymbols } from './kline-symbols.ts';
 import { LiveBars } from './live-bars.ts';
 import { PartitionLine } from './partition-line.ts';
 import { cpuOf, type Factories, type Place } from './tree-host.ts';
-import { VenueTimes } from './venue-times.ts';
+import { VenueTimes, wallUs } from './venue-times.ts';
 
 export interface KlinesPlaneOptions {
   readonly statuses: Board<ExchangeStatus>;
@@ -27,7 +32,8 @@ export interface KlinesPlaneOptions {
   readonly onWarning: (warning: string) => void;
 }
 
-type KlineFactories = Pick<Factories, 'partition-worker' | 'symbol-manager'>;
+type KlineFactories = Pick<Factories, 'partition-worker' | 'symbol-manager'> &
+  Partial<Pick<Factories, 'kline-persistence'>>;
 
 /** Connections that may be added while the workers run. */
 const SPARE_PORTS = 4;
@@ -42,6 +48,8 @@ export class KlinesPlane {
   readonly #times: VenueTimes;
   /** By worker. A line stays when its worker is stopped: exchanges may still hold its rings. */
   readonly #lines = new Map<number, PartitionLine>();
+  readonly #links: { readonly writer: StoreLink; readonly readers: StoreLink } | undefined;
+  #storeTrouble: string | undefined;
   readonly #staffed = new Map<number, StaffedLine>();
 
   constructor(options: KlinesPlaneOptions) {
@@ -56,11 +64,18 @@ export class KlinesPlane {
           .sort(),
         intervals: [...this.#staffed.values()][0]?.intervals ?? [],
       }),
-      stored: async () => [],
+      stored: (query) => this.#stored(query),
     });
+    const { postgres } = options;
+    const link = (url: string, prepares: boolean) => new StoreLink({ url, prepares, nowUs: () => BigInt(wallUs()) });
+    this.#links =
+      postgres.state === 'up' ? { writer: link(postgres.url, true), readers: link(postgres.url, false) } : undefined;
     this.factories = {
       'partition-worker': (node, place) => this.#worker(node, place),
       'symbol-manager': (node, place) => this.#desk(node, place),
+      ...(this.#links !== undefined && {
+        'kline-persistence': (node: TopologyNode<'kline-persistence'>, place: Place) => this.#persistence(node, place),
+      }),
     };
   }
 
@@ -81,13 +96,20 @@ export class KlinesPlane {
   health(): HealthPart[] {
     if (this.#staffed.size === 0) return [];
     const all = this.symbols.all();
-    const waiting = all.filter(({ isPlaced }) => !isPlaced);
-    const reason = `${waiting.length} of ${all.length} symbols wait for trades or for their worker`;
-    return [
-      waiting.length === 0
-        ? { name: 'klines', status: 'OK', reason: '' }
-        : { name: 'klines', status: 'DEGRADED', reason },
+    const waiting = all.filter(({ isPlaced }) => !isPlaced).length;
+    const { postgres } = this.#options;
+    const reasons = [
+      ...(waiting > 0 ? [`${waiting} of ${all.length} symbols wait for trades or for their worker`] : []),
+      ...(postgres.state === 'down' ? [`bars are served and not stored: ${postgres.code}`] : []),
+      ...(this.#storeTrouble !== undefined ? [`bars wait to be stored: ${this.#storeTrouble}`] : []),
     ];
+    return [{ name: 'klines', status: reasons.length === 0 ? 'OK' : 'DEGRADED', reason: reasons.join('; ') }];
+  }
+
+  /** Without an answer from the database, what is in memory is still served. */
+  async #stored(query: HistoryQuery): Promise<readonly NamedBar[]> {
+    if (this.#links === undefined) return [];
+    return this.#links.readers.use((store) => store.history(query)).catch(() => []);
   }
 
   #worker(node: TopologyNode<'partition-worker'>, { id, backoff }: Place) {
@@ -121,6 +143,30 @@ export class KlinesPlane {
         this.symbols.release(worker);
       },
     };
+  }
+
+  #persistence(node: TopologyNode<'kline-persistence'>, { id, backoff }: Place) {
+    const { writer, readers } = this.#links!;
+    const workers = () =>
+      [...this.#staffed.values()].map(({ line }) => ({
+        worker: line.worker,
+        snapshot: async () => {
+          const { snapshot, bars } = await line.snapshot('persistence');
+          return { snapshot, bars: this.symbols.named(bars) };
+        },
+        tell: (command: PartitionCommand) => void line.ask(command).catch(() => undefined),
+      }));
+    const behaviour = klinePersistence({
+      settings: node.settings,
+      workers,
+      link: writer,
+      readers,
+      sinceUs: (venue, symbol) => this.symbols.byName(venue, symbol)?.sinceUs ?? this.#times.nowUs(venue),
+      onOutcome: (trouble) => {
+        this.#storeTrouble = trouble;
+      },
+    });
+    return { spec: actor({ id, backoff, shutdown: node.supervision.shutdownMs, behaviour }) };
   }
 
   #desk(node: TopologyNode<'symbol-manager'>, { id, backoff }: Place) {

@@ -1,7 +1,12 @@
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pg from 'pg';
 import { afterEach, describe, expect, it } from 'vitest';
 import { Program } from '../../src/program/program.ts';
 import type { BarView } from '../../src/protocols/console-api.ts';
 import type { ServerAvailability } from '../../src/servers/index.ts';
+import { startPostgres } from '../../src/servers/postgres.ts';
 import { type Simulator, startSimulator } from '../../src/venues/simulation/simulator.ts';
 import { configurationOf, until } from '../books/harness.ts';
 
@@ -94,6 +99,35 @@ describe('bars of the running program', () => {
       }
     }
     expect(heard.at(-1)).toMatchObject({ quality: 'partial-first' });
-    expect(program.health().parts).toContainEqual({ name: 'klines', status: 'OK', reason: '' });
+    const reason = 'bars are served and not stored: TW_SERVER_START_FAILED';
+    expect(program.health().parts).toContainEqual({ name: 'klines', status: 'DEGRADED', reason });
   }, 60_000);
+
+  it('are in the database when the program has ended, and served from there', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'tapeworks-bars-'));
+    stops.push(async () => rmSync(folder, { recursive: true, force: true }));
+    chmodSync(folder, 0o755);
+    const server = await startPostgres({ folder: join(folder, 'postgres') });
+    stops.push(() => server.stop());
+    const { program } = await start({ state: 'up', url: server.url, origin: 'embedded', stop: async () => {} });
+    await untilBars(program, BARS_WANTED);
+    const served = await completeBars(program, SYMBOLS[0]!);
+    expect(program.health().parts).toContainEqual({ name: 'klines', status: 'OK', reason: '' });
+    await program.stop();
+    const client = new pg.Client({ connectionString: server.url });
+    await client.connect();
+    const { rows } = await client.query(
+      `SELECT open::float8 AS open, close::float8 AS close, volume::float8 AS volume, trades::int AS trades, quality
+       FROM klines WHERE venue = 'binance' AND symbol = 'BTCUSDT' AND "interval" = '1s' AND closed
+       AND open_time = ANY($1) ORDER BY open_time`,
+      [served.map(({ openAtMs }) => new Date(openAtMs))],
+    );
+    await client.end();
+    expect(rows).toEqual(
+      served.map(({ open, close, volume, trades, quality }) => ({
+        ...{ open: Number(open), close: Number(close), volume: Number(volume) },
+        ...{ trades, quality },
+      })),
+    );
+  }, 90_000);
 });
