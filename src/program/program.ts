@@ -26,6 +26,7 @@ import { BooksPlane } from './books-plane.ts';
 import { BooksView } from './books-source.ts';
 import { judgeHealth } from './health.ts';
 import { IngestPlane } from './ingest-plane.ts';
+import { klineService } from './kline-service.ts';
 import { KlinesPlane } from './klines-plane.ts';
 import { topologySource } from './topology-source.ts';
 import { type Factories, TreeHost } from './tree-host.ts';
@@ -83,7 +84,7 @@ export class Program {
       shapeOf: (symbol) => this.#shapeOf(symbol),
       tradeEdges: (path, venue) => this.klines.tradeEdges(path, venue),
       tradeRoutes: (venue) => this.klines.tradeRoutes(venue),
-      beside: () => [],
+      beside: () => [klineService({ live: this.klines.live, bars: this.klines.bars })],
       decodeTimes: (venue) => this.bookMetrics.decodePlace(venue),
       onSummary: (symbol, record, reader) => {
         this.bookMetrics.onSummary(symbol, record, reader);

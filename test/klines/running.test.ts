@@ -1,8 +1,10 @@
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { type Client, credentials, loadPackageDefinition, type ServiceClientConstructor } from '@grpc/grpc-js';
 import pg from 'pg';
 import { afterEach, describe, expect, it } from 'vitest';
+import { loadProtos } from '../../src/actors/publisher/grpc-server.ts';
 import { Program } from '../../src/program/program.ts';
 import type { BarView } from '../../src/protocols/console-api.ts';
 import type { ServerAvailability } from '../../src/servers/index.ts';
@@ -84,6 +86,48 @@ async function untilBars(program: Program, wanted: number): Promise<void> {
   stop();
 }
 
+interface GrpcBar {
+  readonly symbol: string;
+  readonly interval: string;
+  readonly open_time_us: string;
+  readonly close_exact: string;
+  readonly quote_volume_exact: string;
+  readonly closed: boolean;
+  readonly quality: string;
+}
+type KlinesClient = Client & {
+  Subscribe(request: object): NodeJS.ReadableStream & { cancel(): void };
+  History(request: object, done: (error: Error | null, page: { bars: GrpcBar[]; next_page: string }) => void): void;
+};
+
+/** What a subscriber hears of closed bars is what history pages show, and the pages have no seam. */
+async function sameOverGrpc(program: Program, wanted: number): Promise<void> {
+  const { klines } = loadPackageDefinition(loadProtos(['klines.proto'])) as unknown as {
+    klines: { Klines: ServiceClientConstructor };
+  };
+  const client = new klines.Klines(program.grpcAddress!, credentials.createInsecure()) as unknown as KlinesClient;
+  const heard = new Map<string, GrpcBar>();
+  const call = client.Subscribe({ venue: 'binance', symbols: ['BTCUSDT'], intervals: ['1s'], closed_only: true });
+  call.on('error', () => {});
+  call.on('data', ({ bars }: { bars: GrpcBar[] }) => {
+    for (const bar of bars) heard.set(bar.open_time_us, bar);
+  });
+  await until(() => heard.size >= wanted, 'closed bars');
+  call.cancel();
+  const page = (request: object) =>
+    new Promise<{ bars: GrpcBar[]; next_page: string }>((resolve, reject) => {
+      const query = { venue: 'binance', symbol: 'BTCUSDT', interval: '1s', ...request };
+      client.History(query, (error, found) => (error === null ? resolve(found) : reject(error)));
+    });
+  const first = await page({ limit: wanted });
+  const second = await page({ limit: 500, page: first.next_page });
+  const all = new Map([...first.bars, ...second.bars].map((bar) => [bar.open_time_us, bar]));
+  expect(all.size).toBe(first.bars.length + second.bars.length);
+  for (const [openUs, bar] of heard) expect(all.get(openUs)).toEqual(bar);
+  await expect(page({ symbol: 'NONE' })).rejects.toThrow('"binance:NONE" is not served');
+  client.close();
+}
+
 describe('bars of the running program', () => {
   it("equal the venue's own to the last digit, for every symbol, without any database", async () => {
     const { simulator, program } = await start();
@@ -98,7 +142,8 @@ describe('bars of the running program', () => {
         expect(ours, `${symbol} ${bar.quality} ${bar.openAtMs}`).toEqual(truthOf(simulator, symbol, bar));
       }
     }
-    expect(heard.at(-1)).toMatchObject({ quality: 'partial-first' });
+    expect(heard[0]).toMatchObject({ quality: 'partial-first' });
+    await sameOverGrpc(program, BARS_WANTED);
     const reason = 'bars are served and not stored: TW_SERVER_START_FAILED';
     expect(program.health().parts).toContainEqual({ name: 'klines', status: 'DEGRADED', reason });
   }, 60_000);
