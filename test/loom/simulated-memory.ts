@@ -164,7 +164,7 @@ export class SimulatedState {
   }
 }
 
-/** What a program's memory asks of the explorer: the result of an operation, or to stop here for now. */
+/** What a program's memory asks of the explorer: the result of an operation, or to stop here. */
 export type Perform = (operation: Operation) => number;
 
 const WAIT_RESULTS: readonly WaitResult[] = ['ok', 'not-equal', 'timed-out'];

@@ -38,12 +38,12 @@ describe('metrics', () => {
       { metrics: () => '# TYPE kernel_redis_read_total counter\nkernel_redis_read_total 7\n' },
     );
     for (let at = 0; at < 5; at++) bench.counter.tell('count');
-    await bench.system.summary('/work/counter');
+    await bench.system.summary('/jobs/counter');
     const text = await (await get(bench, '/metrics')).text();
     expect(text).toContain('kernel_redis_read_total 7\n');
-    expect(text).toMatch(/^actor_messages_total\{path="\/work\/counter"\} \d+$/m);
-    expect(text).toContain('actor_mailbox_dropped_total{path="/work/counter",policy="reject"} 0');
-    expect(text).toContain('actor_up{path="/work/counter"} 1');
+    expect(text).toMatch(/^actor_messages_total\{path="\/jobs\/counter"\} \d+$/m);
+    expect(text).toContain('actor_mailbox_dropped_total{path="/jobs/counter",policy="reject"} 0');
+    expect(text).toContain('actor_up{path="/jobs/counter"} 1');
     expect(text).toContain('actor_dead_letters_total 0');
   });
 
@@ -77,7 +77,7 @@ describe('the live stream', () => {
     let at = -1;
     const delta = await until<ActorsMessage>(bench, 'actors', (message) => {
       if (message.kind === 'full') {
-        at = message.shapes.findIndex((shape) => shape.path === '/work/counter');
+        at = message.shapes.findIndex((shape) => shape.path === '/jobs/counter');
         bench.counter.tell('count');
         return false;
       }
@@ -97,8 +97,8 @@ describe('the live stream', () => {
         ? message.values.some((row) => row[VALUE.restarts] === 1)
         : message.changed.some(([, row]) => row[VALUE.restarts] === 1),
     );
-    expect(pulse.problems[0]).toMatchObject({ page: 'actors', subject: '/work/counter', severity: 'warning' });
-    const detail = (await (await get(bench, '/api/actors/detail?path=/work/counter')).json()) as ActorDetail;
+    expect(pulse.problems[0]).toMatchObject({ page: 'actors', subject: '/jobs/counter', severity: 'warning' });
+    const detail = (await (await get(bench, '/api/actors/detail?path=/jobs/counter')).json()) as ActorDetail;
     expect(detail.events.map((event) => event.kind)).toEqual(
       expect.arrayContaining(['failed', 'restarting', 'started']),
     );
@@ -122,7 +122,7 @@ describe('control', () => {
     get(bench, '/api/control/actor', {
       method: 'POST',
       headers: { 'Content-Type': 'application/json', Authorization: `Bearer ${TOKEN}` },
-      body: JSON.stringify({ action, path: '/work/counter' }),
+      body: JSON.stringify({ action, path: '/jobs/counter' }),
     });
   const counter = (bench: Bench) => bench.system.tree().children[0]!.children[0]!;
 

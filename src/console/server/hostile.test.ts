@@ -32,7 +32,7 @@ function bytesOf({ method = 'GET', target = '/api/pulse', headers = {}, body }: 
   ]);
 }
 
-const restart = JSON.stringify({ action: 'restart', path: '/work/counter' });
+const restart = JSON.stringify({ action: 'restart', path: '/jobs/counter' });
 const control = {
   method: 'POST',
   target: '/api/control/actor',
@@ -114,7 +114,7 @@ const CASES: readonly (readonly [what: string, request: Request | string, status
   ['a body that is a list', with_({}, '[]'), 400, 'TW_HTTP_BODY'],
   [
     'a body without its fields',
-    with_({}, '{"__proto__":{"action":"restart","path":"/work/counter"}}'),
+    with_({}, '{"__proto__":{"action":"restart","path":"/jobs/counter"}}'),
     400,
     'TW_HTTP_BODY',
   ],

@@ -43,7 +43,7 @@ export interface Bench {
   stop(): Promise<void>;
 }
 
-/** A system with /work/counter, and its console. */
+/** A system with /jobs/counter, and its console. */
 export async function openConsole(
   settings: Partial<ConsoleSettings> = {},
   more: Partial<ConsoleSources> = {},
@@ -60,7 +60,7 @@ export async function openConsole(
       summary: (state) => ({ counted: state }),
     },
   });
-  const system = new ActorSystem({ children: [supervisor({ id: 'work', children: [counter] })] });
+  const system = new ActorSystem({ children: [supervisor({ id: 'jobs', children: [counter] })] });
   await system.start();
   const bench: Omit<Bench, 'console'> & { console?: Console } = {
     system,
