@@ -1,11 +1,14 @@
 // The main thread's work for the partition workers: gives them their symbols once trades of these come, tells them the
 // venues' time, and collects the bars that changed. What the worker of a new life has lost, it gets again from here.
 import type { ExchangeStatus } from '../protocols/exchange.ts';
-import type { PartitionCommand } from '../protocols/partition.ts';
+import type { Bar } from '../protocols/kline.ts';
+import type { PartitionCommand, SymbolStart } from '../protocols/partition.ts';
 import type { Behaviour } from '../supervision/actor.ts';
+import type { KlineRecovery } from './kline-recovery.ts';
 import { isFed, type KlineSymbol, type KlineSymbols } from './kline-symbols.ts';
 import type { LiveBars } from './live-bars.ts';
 import type { PartitionLine } from './partition-line.ts';
+import { FETCHED_VENUE, type TradeFetch } from './trade-fetch.ts';
 import type { VenueTimes } from './venue-times.ts';
 
 /** A worker that runs: the line to it, and what its settings say. */
@@ -22,9 +25,14 @@ export interface KlineDeskOptions {
   readonly times: VenueTimes;
   readonly statuses: () => readonly ExchangeStatus[];
   readonly clockSyncMs: number;
+  readonly recovery: KlineRecovery;
+  /** Undefined where holes are left as they are. */
+  readonly fetch: (() => TradeFetch) | undefined;
 }
 
 type DeskMessage = { readonly kind: 'tick' } | { readonly kind: 'sync-clocks' };
+
+type Stored = NonNullable<SymbolStart['stored']>;
 
 interface State {
   readonly silent: number;
@@ -32,6 +40,8 @@ interface State {
 }
 
 const TICK_MS = 200;
+/** A version that no worker has told. */
+const NEVER = (1n << 64n) - 1n;
 /**
  * Trades that reach the worker before the symbol does are not counted, so the symbol counts as watched from this much
  * later on: a worker that is slower than that is taken for hung.
@@ -39,7 +49,8 @@ const TICK_MS = 200;
 const ARRIVAL_US = 2_000_000n;
 
 export function klineDesk(options: KlineDeskOptions): Behaviour<DeskMessage, State> {
-  const { lines, symbols, live, times } = options;
+  const { lines, symbols, live, times, recovery } = options;
+  let fetch: TradeFetch | undefined;
   const busy = new Set<PartitionLine>();
   const count = { silent: 0, refused: 0 };
 
@@ -67,9 +78,11 @@ export function klineDesk(options: KlineDeskOptions): Behaviour<DeskMessage, Sta
 
   const place = async (staffed: StaffedLine, symbol: KlineSymbol): Promise<void> => {
     const { index, venue, dense } = symbol;
-    const known = live.newest(venue, symbol.symbol, staffed.intervals).map((bar) => ({ ...bar, symbol: index }));
-    const sinceUs = symbol.sinceUs ?? times.nowUs(venue) + ARRIVAL_US;
-    const stored = known.length === 0 ? undefined : progressOf(known);
+    const alive = live.newest(venue, symbol.symbol, staffed.intervals);
+    const recovered = alive.length > 0 ? null : await recovery.of(venue, symbol.symbol, index);
+    if (recovered === undefined) return;
+    const sinceUs = symbol.sinceUs ?? recovered?.sinceUs ?? times.nowUs(venue) + ARRIVAL_US;
+    const stored = recovered ?? (alive.length === 0 ? undefined : progressOf(alive));
     symbol.sinceUs = sinceUs;
     symbol.isPlaced = await ask(staffed, {
       kind: 'add-symbol',
@@ -77,7 +90,7 @@ export function klineDesk(options: KlineDeskOptions): Behaviour<DeskMessage, Sta
       venue: symbols.venues.indexOf(venue),
       dense,
       sinceUs,
-      ...(stored !== undefined && { stored }),
+      ...(stored !== undefined && { stored: storedOf(stored) }),
     });
   };
 
@@ -98,6 +111,18 @@ export function klineDesk(options: KlineDeskOptions): Behaviour<DeskMessage, Sta
     }
   };
 
+  /** Troubles are asked for whole: what a repair could not do is wanted again. */
+  const mend = async ({ line }: StaffedLine): Promise<void> => {
+    if (fetch === undefined) return;
+    try {
+      const reply = await line.ask({ kind: 'troubles', since: NEVER });
+      if (reply.kind !== 'troubles') return;
+      fetch.want(reply.troubles.filter(({ symbol }) => symbols.at(symbol)?.venue === FETCHED_VENUE));
+    } catch {
+      count.silent++;
+    }
+  };
+
   const syncClocks = async (): Promise<void> => {
     await Promise.all(symbols.venues.map((venue) => times.measure(venue)));
     await Promise.all(lines().flatMap(tellClocks));
@@ -108,12 +133,14 @@ export function klineDesk(options: KlineDeskOptions): Behaviour<DeskMessage, Sta
     if (busy.has(staffed.line)) return;
     busy.add(staffed.line);
     await placeWaiting(staffed);
+    await mend(staffed);
     await collect(staffed);
     busy.delete(staffed.line);
   };
 
   return {
     init(context) {
+      fetch = options.fetch?.();
       context.timers.every('tick', TICK_MS, { kind: 'tick' });
       context.timers.every('sync-clocks', options.clockSyncMs, { kind: 'sync-clocks' });
       context.self.tell({ kind: 'sync-clocks' });
@@ -124,16 +151,23 @@ export function klineDesk(options: KlineDeskOptions): Behaviour<DeskMessage, Sta
       else for (const staffed of lines()) void serve(staffed);
       return { ...count };
     },
+    end() {
+      fetch?.close();
+    },
     summary: (state) => {
       const all = symbols.all();
-      return { symbols: all.length, placed: all.filter(({ isPlaced }) => isPlaced).length, ...state };
+      return { symbols: all.length, placed: all.filter(({ isPlaced }) => isPlaced).length, ...state, ...fetch?.stats };
     },
   };
 }
 
-/** Where a symbol goes on: everything below the next sequence is in these bars, and what may be missing is later than the newest. */
-function progressOf(bars: ReturnType<LiveBars['newest']>) {
+/** Where a symbol goes on: what is below the next sequence is in these bars, what may be missing is later than the newest. */
+function progressOf(bars: readonly Bar[]): Stored {
   const newest = bars.reduce((a, b) => (b.nextSequence > a.nextSequence ? b : a));
   const latest = bars.reduce((a, b) => (b.openUs > a.openUs ? b : a));
   return { bars, nextSequence: newest.nextSequence, lastUs: latest.openUs };
+}
+
+function storedOf({ bars, nextSequence, lastUs }: Stored): Stored {
+  return { bars, nextSequence, lastUs };
 }

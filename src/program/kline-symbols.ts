@@ -63,6 +63,10 @@ export class KlineSymbols {
     });
   }
 
+  at(index: number): KlineSymbol | undefined {
+    return this.#byIndex.get(index);
+  }
+
   byName(venue: string, symbol: string): KlineSymbol | undefined {
     return this.all().find((one) => one.venue === venue && one.symbol === symbol);
   }

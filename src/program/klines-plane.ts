@@ -5,11 +5,12 @@ import { klinePersistence } from '../actors/kline-persistence/actor.ts';
 import type { NamedBar } from '../actors/kline-persistence/rows.ts';
 import type { HistoryQuery } from '../actors/kline-persistence/store.ts';
 import { StoreLink } from '../actors/kline-persistence/store-link.ts';
+import { BinanceRest } from '../actors/trade-repair/binance-rest.ts';
 import { READER } from '../kernels/bars.ts';
 import type { HealthPart } from '../protocols/console-api.ts';
 import type { ExchangeStatus, TradeRoute } from '../protocols/exchange.ts';
 import type { PartitionCommand } from '../protocols/partition.ts';
-import type { TopologyNode } from '../protocols/topology.ts';
+import type { KlinePersistenceSettings, TopologyNode } from '../protocols/topology.ts';
 import type { ServerAvailability } from '../servers/index.ts';
 import { pinnedActor } from '../supervision/remote/pinned-actor.ts';
 import { actor } from '../supervision/spec.ts';
@@ -17,9 +18,11 @@ import { BarsView } from './bars-source.ts';
 import type { Board } from './board.ts';
 import { idleOf } from './books-plane.ts';
 import { klineDesk, type StaffedLine } from './kline-desk.ts';
+import { KlineRecovery } from './kline-recovery.ts';
 import { KlineSymbols } from './kline-symbols.ts';
 import { LiveBars } from './live-bars.ts';
 import { PartitionLine } from './partition-line.ts';
+import { FETCHED_VENUE, TradeFetch } from './trade-fetch.ts';
 import { cpuOf, type Factories, type Place } from './tree-host.ts';
 import { VenueTimes, wallUs } from './venue-times.ts';
 
@@ -27,6 +30,7 @@ export interface KlinesPlaneOptions {
   readonly statuses: Board<ExchangeStatus>;
   readonly endpoints: (venue: string) => { readonly restUrl: string };
   readonly postgres: ServerAvailability;
+  readonly settings: () => KlinePersistenceSettings;
   /** Venue connections of the configuration that is being run. */
   readonly connections: () => number;
   readonly onWarning: (warning: string) => void;
@@ -37,7 +41,8 @@ type KlineFactories = Pick<Factories, 'partition-worker' | 'symbol-manager'> &
 
 /** Connections that may be added while the workers run. */
 const SPARE_PORTS = 4;
-const CLOCK_SYNC_MS = 60_000;
+/** More windows than close between two writes to the database, or while one of them is tried again for a while. */
+const ORPHANS_PER_SERIES = 64;
 
 export class KlinesPlane {
   readonly factories: KlineFactories;
@@ -49,6 +54,8 @@ export class KlinesPlane {
   /** By worker. A line stays when its worker is stopped: exchanges may still hold its rings. */
   readonly #lines = new Map<number, PartitionLine>();
   readonly #links: { readonly writer: StoreLink; readonly readers: StoreLink } | undefined;
+  readonly #orphans = new Map<number, readonly NamedBar[]>();
+  readonly #recovery: KlineRecovery;
   #storeTrouble: string | undefined;
   readonly #staffed = new Map<number, StaffedLine>();
 
@@ -70,6 +77,10 @@ export class KlinesPlane {
     const link = (url: string, prepares: boolean) => new StoreLink({ url, prepares, nowUs: () => BigInt(wallUs()) });
     this.#links =
       postgres.state === 'up' ? { writer: link(postgres.url, true), readers: link(postgres.url, false) } : undefined;
+    this.#recovery = new KlineRecovery({
+      link: this.#links?.writer,
+      rest: () => new BinanceRest(options.endpoints(FETCHED_VENUE).restUrl),
+    });
     this.factories = {
       'partition-worker': (node, place) => this.#worker(node, place),
       'symbol-manager': (node, place) => this.#desk(node, place),
@@ -129,6 +140,7 @@ export class KlinesPlane {
       exportName: 'makePartitionWorker',
       block: line.block,
       prepare: () => {
+        this.#orphans.set(worker, this.#lastKnown(worker, intervals));
         this.symbols.unplace(worker);
         return { args: line.begin(intervals, isStored ? [READER.persistence, READER.live] : [READER.live]) };
       },
@@ -152,9 +164,12 @@ export class KlinesPlane {
         worker: line.worker,
         snapshot: async () => {
           const { snapshot, bars } = await line.snapshot('persistence');
-          return { snapshot, bars: this.symbols.named(bars) };
+          return { snapshot, bars: [...(this.#orphans.get(line.worker) ?? []), ...this.symbols.named(bars)] };
         },
-        tell: (command: PartitionCommand) => void line.ask(command).catch(() => undefined),
+        tell: (command: PartitionCommand) => {
+          this.#orphans.delete(line.worker);
+          line.ask(command).catch(() => undefined);
+        },
       }));
     const behaviour = klinePersistence({
       settings: node.settings,
@@ -169,20 +184,42 @@ export class KlinesPlane {
     return { spec: actor({ id, backoff, shutdown: node.supervision.shutdownMs, behaviour }) };
   }
 
+  /** Bars that the worker's life before may have taken with it before they were stored. Storing one twice changes nothing. */
+  #lastKnown(worker: number, intervals: readonly string[]): readonly NamedBar[] {
+    if (this.#links === undefined) return [];
+    return this.symbols
+      .ofWorker(worker)
+      .flatMap(({ venue, symbol }) =>
+        intervals.flatMap((interval) => this.live.series(venue, symbol, interval).slice(0, ORPHANS_PER_SERIES)),
+      );
+  }
+
   #desk(node: TopologyNode<'symbol-manager'>, { id, backoff }: Place) {
-    const spec = actor({
-      id,
-      backoff,
-      shutdown: node.supervision.shutdownMs,
-      behaviour: klineDesk({
-        lines: () => [...this.#staffed.values()],
-        symbols: this.symbols,
-        live: this.live,
-        times: this.#times,
-        statuses: () => this.#options.statuses.all(),
-        clockSyncMs: CLOCK_SYNC_MS,
-      }),
+    const { repair, clockSyncMs } = this.#options.settings();
+    const behaviour = klineDesk({
+      lines: () => [...this.#staffed.values()],
+      symbols: this.symbols,
+      live: this.live,
+      times: this.#times,
+      statuses: () => this.#options.statuses.all(),
+      clockSyncMs,
+      recovery: this.#recovery,
+      fetch: repair ? () => this.#fetch() : undefined,
     });
-    return { spec };
+    return { spec: actor({ id, backoff, shutdown: node.supervision.shutdownMs, behaviour }) };
+  }
+
+  #fetch(): TradeFetch {
+    return new TradeFetch({
+      restUrl: this.#options.endpoints(FETCHED_VENUE).restUrl,
+      nameOf: (symbol) => this.symbols.at(symbol)?.symbol,
+      nowUs: () => this.#times.nowUs(FETCHED_VENUE),
+      tell: async (symbol, command) => {
+        const worker = this.symbols.at(symbol)?.worker;
+        const line = worker === undefined ? undefined : this.#staffed.get(worker)?.line;
+        const reply = await line?.ask(command).catch(() => undefined);
+        return reply !== undefined && reply.kind !== 'refused';
+      },
+    });
   }
 }

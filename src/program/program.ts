@@ -16,7 +16,7 @@ import { actor } from '../supervision/spec.ts';
 import { ActorSystem } from '../supervision/system.ts';
 import { type ApplyOutcome, TopologyApplier } from '../supervision/topology/apply.ts';
 import { compileTopology, treeOf } from '../supervision/topology/compile.ts';
-import { spill as spillSettings } from '../supervision/topology/compile-settings.ts';
+import { persistence, spill as spillSettings } from '../supervision/topology/compile-settings.ts';
 import { TopologyControl } from '../supervision/topology/control.ts';
 import type { ConfigFiles, Configuration } from '../supervision/topology/load.ts';
 import { VENUES } from '../venues/index.ts';
@@ -97,6 +97,7 @@ export class Program {
       statuses: this.exchanges,
       endpoints: options.endpoints,
       postgres: options.postgres,
+      settings: () => persistence(this.#configuration),
       connections: () => compileTopology(this.#configuration).nodes.filter(({ kind }) => kind === 'exchange').length,
       onWarning: options.onWarning,
     });

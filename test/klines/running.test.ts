@@ -30,9 +30,13 @@ afterEach(async () => {
   for (const stop of stops.splice(0).reverse()) await stop();
 });
 
-async function start(postgres: ServerAvailability = ABSENT) {
+async function simulate(): Promise<Simulator> {
   const simulator = await startSimulator({ port: 0, seed: 5, rate: 50 });
   stops.push(() => simulator.stop());
+  return simulator;
+}
+
+async function start(simulator: Simulator, postgres: ServerAvailability = ABSENT) {
   const program = new Program({
     ...configurationOf(TOPOLOGY),
     endpoints: (venue) => simulator.endpoints(venue),
@@ -43,7 +47,7 @@ async function start(postgres: ServerAvailability = ABSENT) {
   stops.push(() => program.stop());
   const outcome = await program.start();
   expect(outcome).toMatchObject({ kind: 'applied' });
-  return { simulator, program };
+  return program;
 }
 
 /** The venue's own bar of the same window, in our spelling. */
@@ -72,6 +76,37 @@ function exact(units: bigint, digits: number): string {
 async function completeBars(program: Program, symbol: string): Promise<readonly BarView[]> {
   const bars = await program.klines.bars.history(symbol, '1s', 500);
   return bars.filter(({ closed, quality }) => closed && (quality === 'complete' || quality === 'quiet'));
+}
+
+/** All that has closed since the first whole bar, with the gaps. */
+async function closedBars(program: Program, symbol: string): Promise<readonly BarView[]> {
+  const bars = await program.klines.bars.history(symbol, '1s', 500);
+  return bars.filter(({ closed, quality }) => closed && quality !== 'partial-first');
+}
+
+function expectTruth(simulator: Simulator, symbol: string, bars: readonly BarView[]): void {
+  for (const bar of bars) {
+    const { open, high, low, close, volume, quoteVolume, takerVolume } = bar;
+    const ours = { open, high, low, close, volume, quoteVolume, takerVolume };
+    expect(ours, `${symbol} ${bar.quality} ${bar.openAtMs}`).toEqual(truthOf(simulator, symbol, bar));
+  }
+}
+
+/** Waits until bars of both Binance symbols were repaired, and none is a gap any more. */
+async function untilHealed(program: Program, repaired: number): Promise<void> {
+  const isHealed = new Map<string, boolean>();
+  const look = async (symbol: string) => {
+    const qualities = (await closedBars(program, symbol)).map(({ quality }) => quality);
+    const count = qualities.filter((quality) => quality === 'repaired').length;
+    isHealed.set(symbol, count >= repaired && !qualities.includes('gap'));
+  };
+  const symbols = SYMBOLS.slice(0, 2);
+  const stop = program.klines.live.listen(() => void symbols.map(look));
+  await until(
+    () => symbols.every((symbol) => isHealed.get(symbol)),
+    () => JSON.stringify([...isHealed]),
+  );
+  stop();
 }
 
 async function untilBars(program: Program, wanted: number): Promise<void> {
@@ -130,23 +165,32 @@ async function sameOverGrpc(program: Program, wanted: number): Promise<void> {
 
 describe('bars of the running program', () => {
   it("equal the venue's own to the last digit, for every symbol, without any database", async () => {
-    const { simulator, program } = await start();
+    const simulator = await simulate();
+    const program = await start(simulator);
     expect(program.klines.bars.catalogue()).toEqual({ symbols: SYMBOLS.toSorted(), intervals: ['1s', '1m'] });
     const heard: BarView[] = [];
     program.klines.bars.listen('binance:BTCUSDT', '1m', (bar) => heard.push(bar));
     await untilBars(program, BARS_WANTED);
-    for (const symbol of SYMBOLS) {
-      for (const bar of await completeBars(program, symbol)) {
-        const { open, high, low, close, volume, quoteVolume, takerVolume } = bar;
-        const ours = { open, high, low, close, volume, quoteVolume, takerVolume };
-        expect(ours, `${symbol} ${bar.quality} ${bar.openAtMs}`).toEqual(truthOf(simulator, symbol, bar));
-      }
-    }
+    for (const symbol of SYMBOLS) expectTruth(simulator, symbol, await completeBars(program, symbol));
     expect(heard[0]).toMatchObject({ quality: 'partial-first' });
     await sameOverGrpc(program, BARS_WANTED);
     const reason = 'bars are served and not stored: TW_SERVER_START_FAILED';
     expect(program.health().parts).toContainEqual({ name: 'klines', status: 'DEGRADED', reason });
   }, 60_000);
+
+  it('heal when trades are dropped on the way, and when a worker ends', async () => {
+    const simulator = await simulate();
+    const program = await start(simulator);
+    await untilBars(program, 1);
+    simulator.fault({ kind: 'dropped-trades', venue: 'binance', symbol: 'BTCUSDT', count: 5 });
+    simulator.fault({ kind: 'dropped-trades', venue: 'binance', symbol: 'ETHUSDT', count: 5 });
+    await untilHealed(program, 1);
+    program.system.restart('/klines/worker-0');
+    const before = (await closedBars(program, SYMBOLS[0]!)).length;
+    await untilBars(program, before + BARS_WANTED);
+    await untilHealed(program, 1);
+    for (const symbol of SYMBOLS.slice(0, 2)) expectTruth(simulator, symbol, await closedBars(program, symbol));
+  }, 90_000);
 
   it('are in the database when the program has ended, and served from there', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'tapeworks-bars-'));
@@ -154,11 +198,18 @@ describe('bars of the running program', () => {
     chmodSync(folder, 0o755);
     const server = await startPostgres({ folder: join(folder, 'postgres') });
     stops.push(() => server.stop());
-    const { program } = await start({ state: 'up', url: server.url, origin: 'embedded', stop: async () => {} });
+    const postgres = { state: 'up', url: server.url, origin: 'embedded', stop: async () => {} } as const;
+    const simulator = await simulate();
+    const program = await start(simulator, postgres);
     await untilBars(program, BARS_WANTED);
-    const served = await completeBars(program, SYMBOLS[0]!);
     expect(program.health().parts).toContainEqual({ name: 'klines', status: 'OK', reason: '' });
     await program.stop();
+    const again = await start(simulator, postgres);
+    await untilHealed(again, 1);
+    const served = await closedBars(again, SYMBOLS[0]!);
+    await again.stop();
+    expect(served.map(({ openAtMs }) => openAtMs - served[0]!.openAtMs)).toEqual(served.map((_, at) => at * 1000));
+    expectTruth(simulator, SYMBOLS[0]!, served);
     const client = new pg.Client({ connectionString: server.url });
     await client.connect();
     const { rows } = await client.query(

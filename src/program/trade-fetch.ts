@@ -1,0 +1,114 @@
+// Fetches the trades that workers miss from the venue's REST service, and tells the workers what came of it.
+import {
+  type RepairEffect,
+  type RepairMessage,
+  type RepairState,
+  receive,
+  startRepair,
+} from '../actors/trade-repair/behaviour.ts';
+import { AGG_TRADES_WEIGHT, BinanceRest, PAGE_MAX } from '../actors/trade-repair/binance-rest.ts';
+import type { PartitionCommand, Trouble } from '../protocols/partition.ts';
+import { tradeRecords } from '../protocols/trade-record.ts';
+import { BINANCE } from '../venues/binance/facts.ts';
+
+/** The venue whose trades can be asked for by number. */
+export const FETCHED_VENUE = BINANCE.id;
+
+export interface TradeFetchOptions {
+  readonly restUrl: string;
+  readonly nameOf: (symbol: number) => string | undefined;
+  readonly nowUs: () => bigint;
+  /** False when the worker of the symbol did not take it. */
+  readonly tell: (symbol: number, command: PartitionCommand) => Promise<boolean>;
+}
+
+const SETTINGS = {
+  limits: { perMinute: BINANCE.rest.weightPerMinute, share: 0.5 },
+  requestWeight: AGG_TRADES_WEIGHT,
+  pageTrades: PAGE_MAX,
+  concurrency: 2,
+  waitingMax: 4_096,
+  retryMs: 1_000,
+} as const;
+
+export class TradeFetch {
+  readonly #rest: BinanceRest;
+  readonly #options: TradeFetchOptions;
+  /** The venue's time when a symbol was last asked for: what the answer says holds for that moment. */
+  readonly #askedUs = new Map<number, bigint>();
+  #state: RepairState = startRepair(SETTINGS);
+  #timer: NodeJS.Timeout | undefined;
+  #isClosed = false;
+  #fetched = 0;
+
+  constructor(options: TradeFetchOptions) {
+    this.#options = options;
+    this.#rest = new BinanceRest(options.restUrl);
+  }
+
+  get stats() {
+    const { waiting, flights, turnedAway } = this.#state;
+    return { fetched: this.#fetched, waiting: waiting.length + flights.length, turnedAway };
+  }
+
+  want(troubles: readonly Trouble[]): void {
+    const ranges = troubles.flatMap(({ symbol, holes, suspectFromUs, tailLast, expected }) => [
+      ...holes.map(({ first, last }) => ({ symbol, first, last })),
+      ...(tailLast !== undefined ? [{ symbol, first: expected, last: tailLast }] : []),
+      ...(tailLast === undefined && suspectFromUs !== undefined ? [{ symbol, first: expected, last: undefined }] : []),
+    ]);
+    if (ranges.length > 0) this.#step({ kind: 'wanted', ranges, nowMs: Date.now() });
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    clearTimeout(this.#timer);
+  }
+
+  #step(message: RepairMessage): void {
+    if (this.#isClosed) return;
+    const [state, effects] = receive(this.#state, message);
+    this.#state = state;
+    for (const effect of effects) this.#run(effect);
+  }
+
+  #run(effect: RepairEffect): void {
+    switch (effect.kind) {
+      case 'fetch':
+        void this.#fetch(effect);
+        break;
+      case 'resolve':
+        void this.#options.tell(effect.symbol, effect);
+        break;
+      case 'confirm': {
+        const nowUs = this.#askedUs.get(effect.symbol) ?? this.#options.nowUs();
+        void this.#options.tell(effect.symbol, { ...effect, nowUs });
+        break;
+      }
+      case 'set-timer':
+        clearTimeout(this.#timer);
+        this.#timer = setTimeout(() => this.#step({ kind: 'go-on', nowMs: Date.now() }), effect.delayMs);
+        break;
+    }
+  }
+
+  async #fetch({ id, symbol, from, limit }: Extract<RepairEffect, { kind: 'fetch' }>): Promise<void> {
+    const name = this.#options.nameOf(symbol);
+    const failed = (status: number, retryAfterS?: number) =>
+      this.#step({ kind: 'failed', id, status, retryAfterS, nowMs: Date.now() });
+    // A symbol that has left meanwhile has no holes any more.
+    if (name === undefined)
+      return this.#step({ kind: 'page', id, page: undefined, usedWeight: undefined, nowMs: Date.now() });
+    this.#askedUs.set(symbol, this.#options.nowUs());
+    const answer = await this.#rest.trades(name, symbol, from, limit);
+    if (!answer.ok) return failed(answer.status, answer.retryAfterS);
+    const trades = answer.value;
+    const bytes = tradeRecords(trades);
+    if (trades.length > 0 && !(await this.#options.tell(symbol, { kind: 'apply-trades', symbol, bytes }))) {
+      return failed(0);
+    }
+    this.#fetched += trades.length;
+    const page = { first: trades[0]?.sequence ?? 0n, last: trades.at(-1)?.sequence ?? 0n, count: trades.length };
+    this.#step({ kind: 'page', id, page, usedWeight: answer.usedWeight, nowMs: Date.now() });
+  }
+}
