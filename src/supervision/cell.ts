@@ -154,47 +154,45 @@ export class Cell<M, S> implements Child, Askable<M>, Watchable {
 
   /** Handles one thing, the runtime's own first. Null: there was none. A promise: it is still being handled. */
   #handleNext(life: Life<M, S>): undefined | null | Promise<void> {
-    const internal = this.#internal.shift();
-    if (internal !== undefined) return this.#handleInternal(life, internal);
+    if (this.#internal.length > 0) return this.#handleInternal(life, this.#internal.shift()!);
     if (this.#isSuspended) return null;
     const isPutBack = this.#stash.hasBack;
     if (!isPutBack && this.#mailbox.depth === 0) return null;
     const item = (isPutBack ? this.#stash.takeBack() : this.#mailbox.take()) as M | Asked<M>;
     this.#stats.messages++;
-    if (!(item instanceof Asked)) return this.#handle(life, () => this.#receive(life, item));
+    if (!(item instanceof Asked)) return this.#handle(life, item);
     const { ask } = item;
     if (!ask.isSettled) {
       life.asks.add(ask);
       ask.onSettled = () => life.asks.delete(ask);
     }
-    return this.#handle(life, () => this.#receive(life, item.message), ask);
+    return this.#handle(life, item.message, ask);
   }
 
   #handleInternal(life: Life<M, S>, internal: Internal<M>): undefined | Promise<void> {
     if ('timer' in internal) {
       const { timer } = internal;
-      return life.timers.take(timer) ? this.#handle(life, () => this.#receive(life, timer.message)) : undefined;
+      return life.timers.take(timer) ? this.#handle(life, timer.message) : undefined;
     }
     const { signal } = internal;
-    const { behaviour } = this.#options;
-    if (behaviour.onSignal !== undefined) {
-      return this.#handle(life, () => behaviour.onSignal!(life.current!.state, signal, life.context!));
-    }
+    if (this.#options.behaviour.onSignal !== undefined) return this.#handle(life, undefined, undefined, signal);
     if (signal.kind === 'terminated') {
       this.#fail(life, new TapeworksError('TW_DEATH_PACT', `${this.path} was told that ${signal.path} is gone`));
     }
     return undefined;
   }
 
-  #receive(life: Life<M, S>, message: M): S | Promise<S> {
-    return this.#options.behaviour.receive(life.current!.state, message, life.context!);
-  }
-
-  #handle(life: Life<M, S>, handler: () => S | Promise<S>, ask?: Ask<never>): undefined | Promise<void> {
+  /** Hands over a message, or the signal if there is one. No closure: this runs for each message. */
+  #handle(life: Life<M, S>, message: M | undefined, ask?: Ask<never>, signal?: Signal): undefined | Promise<void> {
     if (life.isHandling) invariant(false, 'an actor handles one message at a time', { path: this.path });
     life.isHandling = true;
     try {
-      const next = handler();
+      const { behaviour } = this.#options;
+      const { state } = life.current!;
+      const next =
+        signal === undefined
+          ? behaviour.receive(state, message as M, life.context!)
+          : behaviour.onSignal!(state, signal, life.context!);
       if (!(next instanceof Promise)) {
         life.current!.state = next;
         life.isHandling = false;
