@@ -9,7 +9,7 @@ import { type PublisherCommand, publisher, type ServedBeside } from '../actors/p
 import type { SymbolShape } from '../actors/publisher/encode.ts';
 import type { BookShare } from '../protocols/book-share.ts';
 import type { ExchangeCommand, ExchangeStatus, TradeRoute } from '../protocols/exchange.ts';
-import type { ExchangeSettings, Placement, TopologyNode } from '../protocols/topology.ts';
+import type { ExchangeSettings, MappedSymbol, Placement, TopologyNode } from '../protocols/topology.ts';
 import { pinnedActor } from '../supervision/remote/pinned-actor.ts';
 import { threadedActor } from '../supervision/remote/threaded-actor.ts';
 import { type ActorSpec, actor } from '../supervision/spec.ts';
@@ -27,6 +27,8 @@ export interface BooksPlaneOptions {
   /** The rings that an exchange's trades go to, and which trades go where. */
   readonly tradeEdges: (path: string, venue: string) => readonly TradeEdge[];
   readonly tradeRoutes: (venue: string) => readonly TradeRoute[];
+  /** Symbols beyond those of the settings, found at run time. */
+  readonly discovered: (path: string, venue: string) => readonly MappedSymbol[];
   readonly beside: () => readonly ServedBeside[];
   /** Where the exchange of a venue records how long it decodes. */
   readonly decodeTimes: (venue: string) => FigurePlace;
@@ -52,6 +54,7 @@ export class BooksPlane {
   readonly factories: Pick<Factories, 'exchange' | 'merger' | 'publisher'>;
   readonly exchanges = new Map<string, ActorSpec<ExchangeCommand>>();
   readonly #options: BooksPlaneOptions;
+  readonly #refresh = new Map<string, () => void>();
   #books: BookShare | undefined;
   #port: number | undefined;
   #publisher: ActorSpec<PublisherCommand> | undefined;
@@ -72,6 +75,11 @@ export class BooksPlane {
 
   get books(): BookShare | undefined {
     return this.#books;
+  }
+
+  /** Every exchange takes the symbols and routes of the moment; those whose symbols are the same notice nothing. */
+  refreshExchanges(): void {
+    for (const refresh of this.#refresh.values()) refresh();
   }
 
   #merger(node: TopologyNode<'merger'>, { id, backoff }: Place) {
@@ -132,8 +140,12 @@ export class BooksPlane {
     const { supervision, path } = node;
     const found = this.#options.endpoints(node.settings.venue);
     let settings = node.settings;
+    const wanted = (): ExchangeSettings => ({
+      ...settings,
+      symbols: [...settings.symbols, ...this.#options.discovered(path, settings.venue)],
+    });
     const args = (): ExchangeArgs => ({
-      settings,
+      settings: wanted(),
       wsUrl: settings.wsUrl ?? found.wsUrl,
       restUrl: settings.restUrl ?? found.restUrl,
       books: this.#books ?? null,
@@ -155,14 +167,20 @@ export class BooksPlane {
       mailbox: supervision.mailbox,
     });
     this.exchanges.set(path, spec);
+    this.#refresh.set(path, () => {
+      const routes = this.#options.tradeRoutes(settings.venue);
+      spec.ref.tell({ kind: 'route-trades', routes });
+      spec.ref.tell({ kind: 'reconfigure', settings: wanted() });
+    });
     return {
       spec,
       reconfigure: (next: ExchangeSettings) => {
         settings = next;
-        spec.ref.tell({ kind: 'reconfigure', settings });
+        spec.ref.tell({ kind: 'reconfigure', settings: wanted() });
       },
       onStopped: () => {
         this.exchanges.delete(path);
+        this.#refresh.delete(path);
         this.#options.statuses.forget(path);
       },
     };

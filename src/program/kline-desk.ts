@@ -8,6 +8,8 @@ import type { KlineRecovery } from './kline-recovery.ts';
 import { isFed, type KlineSymbol, type KlineSymbols } from './kline-symbols.ts';
 import type { LiveBars } from './live-bars.ts';
 import type { PartitionLine } from './partition-line.ts';
+import type { SymbolDiscovery } from './symbol-discovery.ts';
+import type { TickerWatch } from './ticker-watch.ts';
 import { FETCHED_VENUE, type TradeFetch } from './trade-fetch.ts';
 import type { VenueTimes } from './venue-times.ts';
 
@@ -28,6 +30,8 @@ export interface KlineDeskOptions {
   readonly recovery: KlineRecovery;
   /** Undefined where holes are left as they are. */
   readonly fetch: (() => TradeFetch) | undefined;
+  readonly discovery: SymbolDiscovery;
+  readonly tickers: () => readonly TickerWatch[];
 }
 
 type DeskMessage = { readonly kind: 'tick' } | { readonly kind: 'sync-clocks' };
@@ -49,8 +53,9 @@ const NEVER = (1n << 64n) - 1n;
 const ARRIVAL_US = 2_000_000n;
 
 export function klineDesk(options: KlineDeskOptions): Behaviour<DeskMessage, State> {
-  const { lines, symbols, live, times, recovery } = options;
+  const { lines, symbols, live, times, recovery, discovery } = options;
   let fetch: TradeFetch | undefined;
+  let tickers: readonly TickerWatch[] = [];
   const busy = new Set<PartitionLine>();
   const count = { silent: 0, refused: 0 };
 
@@ -92,6 +97,7 @@ export function klineDesk(options: KlineDeskOptions): Behaviour<DeskMessage, Sta
       sinceUs,
       ...(stored !== undefined && { stored: storedOf(stored) }),
     });
+    discovery.answered(symbol, symbol.isPlaced);
   };
 
   const placeWaiting = async (staffed: StaffedLine): Promise<void> => {
@@ -141,6 +147,7 @@ export function klineDesk(options: KlineDeskOptions): Behaviour<DeskMessage, Sta
   return {
     init(context) {
       fetch = options.fetch?.();
+      tickers = options.tickers();
       context.timers.every('tick', TICK_MS, { kind: 'tick' });
       context.timers.every('sync-clocks', options.clockSyncMs, { kind: 'sync-clocks' });
       context.self.tell({ kind: 'sync-clocks' });
@@ -148,15 +155,25 @@ export function klineDesk(options: KlineDeskOptions): Behaviour<DeskMessage, Sta
     },
     receive(_state, message) {
       if (message.kind === 'sync-clocks') void syncClocks();
-      else for (const staffed of lines()) void serve(staffed);
+      else {
+        discovery.lookAtWorkers();
+        for (const staffed of lines()) void serve(staffed);
+      }
       return { ...count };
     },
     end() {
       fetch?.close();
+      for (const watch of tickers) watch.close();
     },
     summary: (state) => {
       const all = symbols.all();
-      return { symbols: all.length, placed: all.filter(({ isPlaced }) => isPlaced).length, ...state, ...fetch?.stats };
+      return {
+        symbols: all.length,
+        placed: all.filter(({ isPlaced }) => isPlaced).length,
+        ...state,
+        ...fetch?.stats,
+        ...discovery.stats,
+      };
     },
   };
 }

@@ -15,6 +15,9 @@ export interface KlineSymbol extends StaticSymbol {
   sinceUs: bigint | undefined;
   /** Its worker has it in its present life. */
   isPlaced: boolean;
+  /** Found at run time, not named in the configuration. Such a symbol is shown once its worker has it. */
+  readonly isDiscovered: boolean;
+  isShown: boolean;
 }
 
 /** The symbols of all workers. A venue's number among them is its place in `venues`. */
@@ -22,18 +25,38 @@ export class KlineSymbols {
   readonly #byIndex = new Map<number, KlineSymbol>();
   readonly venues: string[] = [];
 
-  /** These symbols, and no others, are this worker's. What is known of one that comes from another worker stays. */
+  /** Of the configuration's symbols these, and no others, are this worker's. */
   assign(worker: number, symbols: readonly StaticSymbol[]): void {
-    this.release(worker, new Set(symbols.map(({ index }) => index)));
+    this.release(worker);
     for (const symbol of symbols) {
-      if (!this.venues.includes(symbol.venue)) this.venues.push(symbol.venue);
-      const dense = venueNamed(symbol.venue).facts.streams.trades?.gapProof === 'dense-trade-id';
-      this.#byIndex.set(symbol.index, { ...symbol, worker, dense, sinceUs: undefined, isPlaced: false });
+      const found = this.byName(symbol.venue, symbol.symbol);
+      if (found !== undefined) this.#byIndex.delete(found.index);
+      this.#put(worker, symbol, false);
     }
   }
 
-  release(worker: number, kept: ReadonlySet<number> = new Set()): void {
-    for (const one of this.ofWorker(worker)) if (!kept.has(one.index)) this.#byIndex.delete(one.index);
+  /** The worker has none of the configuration's symbols any more; where the others go, their manager decides. */
+  release(worker: number): void {
+    for (const one of this.ofWorker(worker)) {
+      if (one.isDiscovered) one.isPlaced = false;
+      else this.#byIndex.delete(one.index);
+    }
+  }
+
+  discover(worker: number, symbol: StaticSymbol): void {
+    this.#put(worker, symbol, true);
+  }
+
+  show(index: number, isShown: boolean): void {
+    const symbol = this.#byIndex.get(index);
+    if (symbol !== undefined) symbol.isShown = isShown;
+  }
+
+  #put(worker: number, symbol: StaticSymbol, isDiscovered: boolean): void {
+    if (!this.venues.includes(symbol.venue)) this.venues.push(symbol.venue);
+    const dense = venueNamed(symbol.venue).facts.streams.trades?.gapProof === 'dense-trade-id';
+    const state = { sinceUs: undefined, isPlaced: false, isDiscovered, isShown: !isDiscovered };
+    this.#byIndex.set(symbol.index, { ...symbol, worker, dense, ...state });
   }
 
   /** The worker begins a new life and has none of its symbols. */
@@ -47,6 +70,11 @@ export class KlineSymbols {
 
   ofWorker(worker: number): readonly KlineSymbol[] {
     return this.all().filter((symbol) => symbol.worker === worker);
+  }
+
+  /** Those of a venue that its connections do not have from their settings. */
+  discovered(venue: string): readonly KlineSymbol[] {
+    return this.all().filter((symbol) => symbol.isDiscovered && symbol.venue === venue);
   }
 
   routes(venue: string): TradeRoute[] {

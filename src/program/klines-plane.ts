@@ -10,10 +10,11 @@ import { READER } from '../kernels/bars.ts';
 import type { HealthPart } from '../protocols/console-api.ts';
 import type { ExchangeStatus, TradeRoute } from '../protocols/exchange.ts';
 import type { PartitionCommand } from '../protocols/partition.ts';
-import type { KlinePersistenceSettings, TopologyNode } from '../protocols/topology.ts';
+import type { KlinePersistenceSettings, MappedSymbol, TopologyNode } from '../protocols/topology.ts';
 import type { ServerAvailability } from '../servers/index.ts';
 import { pinnedActor } from '../supervision/remote/pinned-actor.ts';
 import { actor } from '../supervision/spec.ts';
+import { venueNamed } from '../venues/index.ts';
 import { BarsView } from './bars-source.ts';
 import type { Board } from './board.ts';
 import { idleOf } from './books-plane.ts';
@@ -22,14 +23,18 @@ import { KlineRecovery } from './kline-recovery.ts';
 import { KlineSymbols } from './kline-symbols.ts';
 import { LiveBars } from './live-bars.ts';
 import { PartitionLine } from './partition-line.ts';
+import { SymbolDiscovery } from './symbol-discovery.ts';
+import { TickerWatch } from './ticker-watch.ts';
 import { FETCHED_VENUE, TradeFetch } from './trade-fetch.ts';
 import { cpuOf, type Factories, type Place } from './tree-host.ts';
 import { VenueTimes, wallUs } from './venue-times.ts';
 
 export interface KlinesPlaneOptions {
   readonly statuses: Board<ExchangeStatus>;
-  readonly endpoints: (venue: string) => { readonly restUrl: string };
+  readonly endpoints: (venue: string) => { readonly wsUrl: string; readonly restUrl: string };
   readonly postgres: ServerAvailability;
+  /** Exchanges are to take the symbols and routes of the moment. */
+  readonly refreshExchanges: () => void;
   readonly settings: () => KlinePersistenceSettings;
   /** Venue connections of the configuration that is being run. */
   readonly connections: () => number;
@@ -54,6 +59,7 @@ export class KlinesPlane {
   /** By worker. A line stays when its worker is stopped: exchanges may still hold its rings. */
   readonly #lines = new Map<number, PartitionLine>();
   readonly #links: { readonly writer: StoreLink; readonly readers: StoreLink } | undefined;
+  readonly #discoverers = new Map<string, string>();
   readonly #orphans = new Map<number, readonly NamedBar[]>();
   readonly #recovery: KlineRecovery;
   #storeTrouble: string | undefined;
@@ -67,6 +73,7 @@ export class KlinesPlane {
       catalogue: () => ({
         symbols: this.symbols
           .all()
+          .filter(({ isShown }) => isShown)
           .map(({ venue, symbol }) => `${venue}:${symbol}`)
           .sort(),
         intervals: [...this.#staffed.values()][0]?.intervals ?? [],
@@ -98,6 +105,14 @@ export class KlinesPlane {
       if (edge === undefined) this.#options.onWarning(`worker ${line.worker} has no ring left for trades of ${path}`);
       return edge ?? [];
     });
+  }
+
+  /** The first connection of a venue takes what is found at run time. */
+  discovered(path: string, venue: string): readonly MappedSymbol[] {
+    const first = this.#discoverers.get(venue) ?? path;
+    this.#discoverers.set(venue, first);
+    if (first !== path) return [];
+    return this.symbols.discovered(venue).map(({ instrument, symbol, scale }) => ({ instrument, symbol, scale }));
   }
 
   tradeRoutes(venue: string): readonly TradeRoute[] {
@@ -196,6 +211,20 @@ export class KlinesPlane {
 
   #desk(node: TopologyNode<'symbol-manager'>, { id, backoff }: Place) {
     const { repair, clockSyncMs } = this.#options.settings();
+    const discovery = new SymbolDiscovery({
+      settings: node.settings,
+      symbols: this.symbols,
+      workers: () => [...this.#staffed.keys()],
+      onChanged: () => this.#options.refreshExchanges(),
+      remove: (worker, index) =>
+        void this.#staffed
+          .get(worker)
+          ?.line.ask({ kind: 'remove-symbol', symbol: index })
+          .catch(() => undefined),
+    });
+    const discovering = node.settings.discovery.filter(
+      (venue) => venueNamed(venue).facts.streams.tickers !== undefined,
+    );
     const behaviour = klineDesk({
       lines: () => [...this.#staffed.values()],
       symbols: this.symbols,
@@ -205,8 +234,15 @@ export class KlinesPlane {
       clockSyncMs,
       recovery: this.#recovery,
       fetch: repair ? () => this.#fetch() : undefined,
+      discovery,
+      tickers: () => discovering.map((venue) => this.#tickers(venue, discovery)),
     });
     return { spec: actor({ id, backoff, shutdown: node.supervision.shutdownMs, behaviour }) };
+  }
+
+  #tickers(venue: string, discovery: SymbolDiscovery): TickerWatch {
+    const { wsUrl } = this.#options.endpoints(venue);
+    return new TickerWatch({ venue, wsUrl, onSymbols: (symbols) => discovery.seen(venue, symbols) });
   }
 
   #fetch(): TradeFetch {

@@ -84,6 +84,7 @@ export class Program {
       shapeOf: (symbol) => this.#shapeOf(symbol),
       tradeEdges: (path, venue) => this.klines.tradeEdges(path, venue),
       tradeRoutes: (venue) => this.klines.tradeRoutes(venue),
+      discovered: (path, venue) => this.klines.discovered(path, venue),
       beside: () => [klineService({ live: this.klines.live, bars: this.klines.bars })],
       decodeTimes: (venue) => this.bookMetrics.decodePlace(venue),
       onSummary: (symbol, record, reader) => {
@@ -97,6 +98,7 @@ export class Program {
       statuses: this.exchanges,
       endpoints: options.endpoints,
       postgres: options.postgres,
+      refreshExchanges: () => this.books.refreshExchanges(),
       settings: () => persistence(this.#configuration),
       connections: () => compileTopology(this.#configuration).nodes.filter(({ kind }) => kind === 'exchange').length,
       onWarning: options.onWarning,

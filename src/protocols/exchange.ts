@@ -10,7 +10,7 @@ export type ExchangeCommand =
   /** Open a successor and change over to it without a hole, at an operator's wish. */
   | { readonly kind: 'rotate'; readonly reason: string }
   /** Trades of these symbols, in the venue's spelling, go to these places from now on. */
-  | { readonly kind: 'route-trades'; readonly routes: readonly TradeRoute[]; readonly replyTo: Ref<'routed'> }
+  | { readonly kind: 'route-trades'; readonly routes: readonly TradeRoute[]; readonly replyTo?: Ref<'routed'> }
   /** Other books to write into, or none; every stream starts anew. */
   | { readonly kind: 'attach-books'; readonly books: BookShare | null }
   | { readonly kind: 'tick' };

@@ -36,9 +36,9 @@ async function simulate(): Promise<Simulator> {
   return simulator;
 }
 
-async function start(simulator: Simulator, postgres: ServerAvailability = ABSENT) {
+async function start(simulator: Simulator, postgres: ServerAvailability = ABSENT, topology = TOPOLOGY) {
   const program = new Program({
-    ...configurationOf(TOPOLOGY),
+    ...configurationOf(topology),
     endpoints: (venue) => simulator.endpoints(venue),
     postgres,
     redis: ABSENT,
@@ -190,6 +190,29 @@ describe('bars of the running program', () => {
     await untilBars(program, before + BARS_WANTED);
     await untilHealed(program, 1);
     for (const symbol of SYMBOLS.slice(0, 2)) expectTruth(simulator, symbol, await closedBars(program, symbol));
+  }, 90_000);
+
+  it('are made of symbols that the venue lists while the program runs, where the patterns let them in', async () => {
+    const discovering = TOPOLOGY.replace('enabled: false } }', 'venues: [binance] }, symbols: { exclude: ["SOL*"] } }');
+    const simulator = await simulate();
+    const program = await start(simulator, ABSENT, discovering);
+    simulator.fault({ kind: 'new-listing', venue: 'binance', symbol: 'WORM-USD' });
+    const listed = () => program.klines.bars.catalogue().symbols;
+    let bars: readonly BarView[] = [];
+    const stop = program.klines.live.listen(() => {
+      if (!listed().includes('binance:WORMUSDT')) return;
+      void completeBars(program, 'binance:WORMUSDT').then((found) => {
+        bars = found;
+      });
+    });
+    await until(
+      () => bars.length >= 2,
+      () => listed().join(', '),
+    );
+    stop();
+    expectTruth(simulator, 'binance:WORMUSDT', bars);
+    expect(listed().filter((symbol) => symbol.startsWith('binance:SOL'))).toEqual([]);
+    expect(new Set(listed()).size).toBe(listed().length);
   }, 90_000);
 
   it('are in the database when the program has ended, and served from there', async () => {

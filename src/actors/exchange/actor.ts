@@ -96,7 +96,7 @@ export function exchange(args: ExchangeArgs): Behaviour<ExchangeCommand, State> 
             routes.set(route.symbol, route);
             state.trades.route(route.symbol, route.to ?? undefined);
           }
-          message.replyTo.tell('routed');
+          message.replyTo?.tell('routed');
           return state;
       }
     },
