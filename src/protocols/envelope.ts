@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import type { DeadLetterCode, Refusal } from './dead-letter.ts';
-import { Interner } from './interner.ts';
+import { Interner, isName } from './interner.ts';
 import { DEPTH_MAX, JsonScanner, KIND, level, textOf } from './json-scanner.ts';
 import { isUlidAt } from './ulid.ts';
 
@@ -205,7 +205,13 @@ function readId(raw: Buffer): string | Refusal {
   const start = scanner.starts[SLOT.id]! + 1;
   const end = scanner.ends[SLOT.id]! - 1;
   if (!isUlidAt(raw, start, end - start)) return refuseSlot('bad_id', SLOT.id, near(raw, start));
-  return raw.toString('latin1', start, end).toUpperCase();
+  const id = raw.toString('latin1', start, end);
+  return isUpperCase(raw, start, end) ? id : id.toUpperCase();
+}
+
+function isUpperCase(raw: Buffer, start: number, end: number): boolean {
+  for (let at = start; at < end; at++) if (raw[at]! >= 0x61) return false;
+  return true;
 }
 
 function readMeta(raw: Buffer): string | Refusal {
@@ -235,7 +241,7 @@ function text(raw: Buffer, slot: number, bytesMax: number, code: DeadLetterCode)
   const end = scanner.ends[slot]!;
   if (kind === KIND.string) {
     if (end - start - 2 > bytesMax) return refuseSlot(code, slot, `${end - start - 2} bytes, the limit is ${bytesMax}`);
-    return interner.text(raw, start + 1, end - 1);
+    return interner.find(raw, start + 1, end - 1).text;
   }
   const decoded = textOf(raw, start, end);
   if (Buffer.byteLength(decoded) > bytesMax) return refuseSlot(code, slot, `over ${bytesMax} bytes`);
@@ -244,15 +250,18 @@ function text(raw: Buffer, slot: number, bytesMax: number, code: DeadLetterCode)
 
 /** A text that names something: not empty, no control characters. */
 function name(raw: Buffer, slot: number, bytesMax: number, code: DeadLetterCode): string | Refusal {
-  const found = text(raw, slot, bytesMax, code);
-  if (typeof found !== 'string')
-    return found.code === 'missing_field' && code === 'bad_control' ? { ...found, code } : found;
-  if (found === '') return refuseSlot(code, slot, 'empty');
-  for (let at = 0; at < found.length; at++) {
-    const unit = found.charCodeAt(at);
-    if (unit < 0x20 || (unit >= 0x7f && unit <= 0x9f)) return refuseSlot(code, slot, 'has control characters');
+  const start = scanner.starts[slot]! + 1;
+  const end = scanner.ends[slot]! - 1;
+  if (scanner.kinds[slot] === KIND.string && end - start <= bytesMax) {
+    const known = interner.find(raw, start, end);
+    if (known.isName) return known.text;
   }
-  return found;
+  const found = text(raw, slot, bytesMax, code);
+  if (typeof found !== 'string') {
+    return found.code === 'missing_field' && code === 'bad_control' ? { ...found, code } : found;
+  }
+  if (isName(found)) return found;
+  return refuseSlot(code, slot, found === '' ? 'empty' : 'has control characters');
 }
 
 function oneOf<T extends string>(raw: Buffer, slot: number, choices: readonly T[], code: DeadLetterCode): T | Refusal {

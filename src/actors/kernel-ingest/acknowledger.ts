@@ -32,8 +32,9 @@ export class Acknowledger {
     this.#events = events;
   }
 
-  get waiting(): number {
-    return this.#queue.length;
+  /** The entries that wait to be acknowledged. */
+  ids(): readonly string[] {
+    return this.#queue.flatMap((ack) => ack.ids);
   }
 
   add(ack: PendingAck): void {

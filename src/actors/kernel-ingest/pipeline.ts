@@ -121,6 +121,7 @@ export class Pipeline {
       liveness: this.liveness,
       offer: (batch) => lane.offer(batch),
       evict: (types, rows) => lane.evict(types, rows),
+      held: () => lane.held(),
       reached: options.reached,
       warn: options.warn,
       failed: options.failed,

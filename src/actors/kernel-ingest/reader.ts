@@ -40,6 +40,8 @@ export interface ReaderOptions {
   /** Hands rows to the lane below. */
   offer(batch: EventBatch): void;
   evict(types: ReadonlySet<string>, rows: number): void;
+  /** The rows that the lane holds. */
+  held(): readonly EventRow[];
   reached(point: ReadPoint): void;
   warn(text: string): void;
   failed(error: Error): void;
@@ -59,7 +61,6 @@ export function wallClockNs(): bigint {
 export class StreamReader {
   readonly #options: ReaderOptions;
   readonly #acks: Acknowledger;
-  readonly #inFlight = new Set<string>();
   readonly #alone = new Set<string>();
   #state: ReaderState;
   #closed = false;
@@ -187,7 +188,8 @@ export class StreamReader {
     const entries = await redis.readPending(after, count);
     const last = entries.at(-1)?.id;
     // Entries that this life already has in flight come back after a reconnect; they are on their way.
-    const fresh = entries.filter(({ id }) => !this.#inFlight.has(id));
+    const inFlight = this.#inFlightIds();
+    const fresh = entries.filter(({ id }) => !inFlight.has(id));
     counters.redelivered += fresh.length;
     const decoded = this.#decode(fresh, (id) => (deliveries.get(id) ?? 0) + 1);
     const rows = count === 1 ? await this.#isolate(decoded.rows) : decoded.rows;
@@ -231,6 +233,11 @@ export class StreamReader {
     return { kind: 'claimed', rows: decoded.rows.length, bytes: decoded.bytes };
   }
 
+  /** Asked for only after a reconnect, so it is gathered then rather than kept up with every entry. */
+  #inFlightIds(): ReadonlySet<string> {
+    return new Set([...this.#options.held().map((row) => row.entryId), ...this.#acks.ids()]);
+  }
+
   #decode(entries: readonly StreamEntry[], deliveriesOf: (id: string) => number): DecodedEntries {
     this.#options.counters.read += entries.length;
     if (entries.length > 0) this.#options.reached('after-read');
@@ -249,11 +256,7 @@ export class StreamReader {
   }
 
   #take({ rows, letters, trimmed, bytes }: DecodedEntries): void {
-    const nowMs = Date.now();
-    for (const row of rows) {
-      this.#inFlight.add(row.entryId);
-      this.#options.liveness.see(row.event, nowMs);
-    }
+    this.#options.liveness.see(rows, Date.now());
     if (letters.length > 0 || trimmed.length > 0) this.#acknowledge(NOTHING_SETTLED, letters, trimmed);
     if (rows.length > 0) this.#options.offer({ rows, bytes });
   }
@@ -293,8 +296,7 @@ export class StreamReader {
 
   #acknowledged(ack: PendingAck, missing: number, seconds: number): void {
     const { counters, redis } = this.#options;
-    for (const id of ack.ids) this.#inFlight.delete(id);
-    for (const id of ack.ids.filter((one) => this.#alone.has(one))) {
+    for (const id of this.#alone.size === 0 ? [] : ack.ids.filter((one) => this.#alone.has(one))) {
       this.#alone.delete(id);
       redis.unmarkAlone(id).catch(() => undefined);
     }

@@ -350,3 +350,9 @@ function giveUp(state: SinkState, work: Work, reason: string, settings: Settings
 export function isSettled(state: SinkState): boolean {
   return state.waiting.length === 0 && state.appending === undefined && (state.work?.origin ?? 'replay') === 'replay';
 }
+
+/** The rows that a reader has handed over and that are not settled yet. */
+export function heldRows({ waiting, appending, work }: SinkState): readonly EventRow[] {
+  const written = work?.origin === 'live' ? [...work.parts.flat(), ...work.refused.map(({ row }) => row)] : [];
+  return [...waiting, ...(appending ?? []), ...written];
+}

@@ -3,7 +3,15 @@ import { TapeworksError } from '../../protocols/errors/index.ts';
 import type { EventBatch, EventRow, LaneHealth, RefusedRow, Settlement } from '../../protocols/ingest.ts';
 import type { SinkSettings } from '../../protocols/topology.ts';
 import type { SpillChunk, SpillInput, SpillStore } from '../spill/spill-store.ts';
-import { initialSink, isSettled, receiveSink, type SinkEffect, type SinkMessage, type SinkState } from './behaviour.ts';
+import {
+  heldRows,
+  initialSink,
+  isSettled,
+  receiveSink,
+  type SinkEffect,
+  type SinkMessage,
+  type SinkState,
+} from './behaviour.ts';
 import type { EventStore } from './event-writer.ts';
 import { classifyFailure } from './sqlstate.ts';
 
@@ -70,6 +78,10 @@ export class SinkLane {
 
   offer(batch: EventBatch): void {
     this.#dispatch({ kind: 'store', batch });
+  }
+
+  held(): readonly EventRow[] {
+    return heldRows(this.#state);
   }
 
   /** Gives up the oldest waiting rows of these types; they come back as settled. */
