@@ -2,7 +2,7 @@ import { DEAD_LETTER_CODES, type DeadLetter, type Refusal } from '../../protocol
 import { type Accepted, decodeEnvelope, ENVELOPE_FIELD, isRefusal } from '../../protocols/envelope.ts';
 import type { EventRow } from '../../protocols/ingest.ts';
 import type { KernelIngestSettings } from '../../protocols/topology.ts';
-import type { StreamEntry } from './redis-stream.ts';
+import type { StreamEntry } from './entry-parser.ts';
 
 export interface DecodedEntries {
   readonly rows: readonly EventRow[];

@@ -20,8 +20,9 @@ import {
 import { controlReply } from './control-reply.ts';
 import type { IngestCounters } from './counters.ts';
 import { type DecodedEntries, decodeEntries, letterOf } from './decode-entries.ts';
+import type { StreamEntry } from './entry-parser.ts';
 import type { Liveness } from './liveness.ts';
-import type { RedisStream, StreamEntry } from './redis-stream.ts';
+import type { RedisStream } from './redis-stream.ts';
 
 export type ReadPoint = 'after-read' | 'before-ack' | 'after-ack';
 

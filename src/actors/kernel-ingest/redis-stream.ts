@@ -2,14 +2,8 @@ import { Redis } from 'ioredis';
 import { type DeadLetter, deadLetterFields } from '../../protocols/dead-letter.ts';
 import { ENVELOPE_FIELD } from '../../protocols/envelope.ts';
 import type { StreamFacts } from '../../protocols/ingest-snapshot.ts';
-
-/** An entry as Redis delivers it. `body` is undefined without the envelope field, `deleted` when it was trimmed away. */
-export interface StreamEntry {
-  readonly id: string;
-  readonly body: Buffer | undefined;
-  readonly deleted: boolean;
-  readonly fields: readonly Buffer[];
-}
+import { EntryFeed } from './entry-feed.ts';
+import type { StreamEntry } from './entry-parser.ts';
 
 export interface PendingEntry {
   readonly id: string;
@@ -40,14 +34,12 @@ export interface RedisStreamOptions {
 const COMMAND_MS = 5_000;
 const ACK_CHUNK = 1_000;
 const REPLIES_KEPT = 1_000;
-/** A read that has not come back after so many block times hangs on a dead connection. */
-const WATCHDOG_BLOCKS = 5;
 
 /** The commands of one stream. One connection only ever waits for entries; all others go over a second one. */
 export class RedisStream {
   readonly #options: RedisStreamOptions;
   readonly #control: Redis;
-  #reader: Redis;
+  readonly #feed: EntryFeed;
   readonly ledgerKey: string;
   readonly repliesKey: string;
   readonly poisonKey: string;
@@ -57,11 +49,11 @@ export class RedisStream {
     this.ledgerKey = `${options.stream}:ledger`;
     this.repliesKey = `${options.stream}:replies`;
     this.poisonKey = `${options.stream}:poison`;
-    this.#control = this.#connect({ commandTimeout: COMMAND_MS });
-    this.#reader = this.#connect({});
+    this.#control = this.#connect();
+    this.#feed = new EntryFeed(options);
   }
 
-  #connect(more: { commandTimeout?: number }): Redis {
+  #connect(): Redis {
     const client = new Redis(this.#options.url, {
       protocol: 2,
       connectTimeout: this.#options.connectTimeoutMs,
@@ -70,7 +62,7 @@ export class RedisStream {
       autoResendUnfulfilledCommands: false,
       maxRetriesPerRequest: 0,
       retryStrategy: (times) => Math.min(50 * 2 ** Math.min(times, 6), 1_000),
-      ...more,
+      commandTimeout: COMMAND_MS,
     });
     // Failures show as rejected commands; without a listener they would also be printed.
     client.on('error', () => undefined);
@@ -79,8 +71,7 @@ export class RedisStream {
 
   /** Makes the group from the stream's first entry on: ids already stored are absorbed, skipped ones would be lost. */
   async ensureGroup(): Promise<void> {
-    await this.#ready(this.#control);
-    await this.#ready(this.#reader);
+    await this.#ready();
     const { stream, group } = this.#options;
     try {
       await this.#control.xgroup('CREATE', stream, group, '0', 'MKSTREAM');
@@ -89,7 +80,8 @@ export class RedisStream {
     }
   }
 
-  #ready(client: Redis): Promise<void> {
+  #ready(): Promise<void> {
+    const client = this.#control;
     if (client.status === 'ready') return Promise.resolve();
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => settle(new Error('Redis does not answer')), this.#options.connectTimeoutMs);
@@ -121,36 +113,9 @@ export class RedisStream {
     ];
   }
 
-  async readNew(count: number): Promise<readonly StreamEntry[]> {
-    const { group, consumer, stream, blockMs } = this.#options;
-    const client = this.#reader;
-    let timer: NodeJS.Timeout | undefined;
-    const watchdog = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => {
-        client.disconnect();
-        this.#reader = this.#connect({});
-        reject(new Error(`a read of ${blockMs} ms did not come back in ${blockMs * WATCHDOG_BLOCKS} ms`));
-      }, blockMs * WATCHDOG_BLOCKS);
-    });
-    const read = client.callBuffer(
-      'XREADGROUP',
-      'GROUP',
-      group,
-      consumer,
-      'COUNT',
-      count,
-      'BLOCK',
-      blockMs,
-      'STREAMS',
-      stream,
-      '>',
-    );
-    try {
-      return entriesOf(await Promise.race([read, watchdog]));
-    } finally {
-      clearTimeout(timer);
-      read.catch(() => undefined);
-    }
+  /** New entries for the group, waiting for them up to the block time. */
+  readNew(count: number): Promise<readonly StreamEntry[]> {
+    return this.#feed.read(count);
   }
 
   async readPending(after: string, count: number): Promise<readonly StreamEntry[]> {
@@ -325,7 +290,7 @@ export class RedisStream {
 
   close(): void {
     this.#control.disconnect();
-    this.#reader.disconnect();
+    this.#feed.close();
   }
 }
 
