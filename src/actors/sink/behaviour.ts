@@ -346,6 +346,13 @@ function giveUp(state: SinkState, work: Work, reason: string, settings: Settings
   );
 }
 
+/** The batch that will be written after the present one, if nothing comes between; undefined while it may still grow. */
+export function nextBatch(state: SinkState, settings: Settings): readonly EventRow[] | undefined {
+  if (state.mode !== 'flowing' || state.work === undefined) return undefined;
+  const full = state.waiting.length >= state.rowsMax || state.waitingBytes >= settings.batchBytes;
+  return full ? take(state, settings.batchBytes)[0] : undefined;
+}
+
 /** Nothing is left that a reader waits for. */
 export function isSettled(state: SinkState): boolean {
   return state.waiting.length === 0 && state.appending === undefined && (state.work?.origin ?? 'replay') === 'replay';

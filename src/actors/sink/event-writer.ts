@@ -17,6 +17,8 @@ export interface EventStore {
   /** Connects where need be and sees to tables and partitions. */
   prepare(): Promise<void>;
   write(rows: readonly EventRow[]): Promise<Written>;
+  /** Makes rows ready that will probably be written next, while the server is still busy with others. */
+  readyAhead(rows: readonly EventRow[]): void;
   close(): Promise<void>;
 }
 
@@ -31,6 +33,8 @@ export interface EventWriterOptions {
   warn(text: string): void;
 }
 
+/** More lanes than this on one connection, and some encode their batches when they are written. */
+const AHEAD_MAX = 16;
 const PARTITIONS_EVERY_MS = 3_600_000;
 const STAGE = 'CREATE TEMP TABLE IF NOT EXISTS stage (LIKE events) ON COMMIT DELETE ROWS';
 /** Sorted, so that two writers take the same locks in the same order. */
@@ -54,6 +58,8 @@ export class EventWriter implements EventStore {
   #expectDuplicates = false;
   #partitionsAt = Number.NEGATIVE_INFINITY;
   #turn: Promise<unknown> = Promise.resolve();
+  /** Batches that were encoded ahead, one a lane at most, by their first row. */
+  readonly #ahead = new Map<EventRow, { readonly last: EventRow; readonly count: number; readonly bytes: Buffer }>();
 
   constructor(options: EventWriterOptions) {
     this.#options = options;
@@ -78,7 +84,7 @@ export class EventWriter implements EventStore {
   write(rows: readonly EventRow[]): Promise<Written> {
     return this.#inTurn(async (client) => {
       if (rows.length === 0) return { inserted: 0, duplicates: 0 };
-      const bytes = encodeCopy(rows);
+      const bytes = this.#encoded(rows);
       if (!this.#expectDuplicates) {
         try {
           this.#options.reached('before-commit');
@@ -93,6 +99,19 @@ export class EventWriter implements EventStore {
       this.#expectDuplicates = inserted < rows.length;
       return { inserted, duplicates: rows.length - inserted };
     });
+  }
+
+  readyAhead(rows: readonly EventRow[]): void {
+    const [first] = rows;
+    if (first === undefined || this.#ahead.has(first)) return;
+    if (this.#ahead.size >= AHEAD_MAX) this.#ahead.clear();
+    this.#ahead.set(first, { last: rows.at(-1)!, count: rows.length, bytes: encodeCopy(rows) });
+  }
+
+  #encoded(rows: readonly EventRow[]): Buffer {
+    const ahead = this.#ahead.get(rows[0]!);
+    this.#ahead.delete(rows[0]!);
+    return ahead?.count === rows.length && ahead.last === rows.at(-1) ? ahead.bytes : encodeCopy(rows);
   }
 
   async #stage(client: pg.Client, bytes: Buffer): Promise<number> {

@@ -7,6 +7,7 @@ import {
   heldRows,
   initialSink,
   isSettled,
+  nextBatch,
   receiveSink,
   type SinkEffect,
   type SinkMessage,
@@ -107,8 +108,12 @@ export class SinkLane {
     if (this.#closed) return;
     const [state, effects] = receiveSink(this.#state, message, this.#options.settings);
     this.#state = state;
-    for (const effect of effects) this.#perform(effect);
+    // A write goes out first: while the server works, the rest is done.
+    for (const effect of effects) if (effect.kind === 'write') this.#perform(effect);
+    for (const effect of effects) if (effect.kind !== 'write') this.#perform(effect);
     if (isSettled(this.#state)) this.#idle?.();
+    const next = nextBatch(this.#state, this.#options.settings);
+    if (next !== undefined) this.#options.store.readyAhead(next);
   }
 
   #perform(effect: SinkEffect): void {
