@@ -121,7 +121,8 @@ export class KlinesPlane {
 
   health(): HealthPart[] {
     if (this.#staffed.size === 0) return [];
-    const all = this.symbols.all();
+    // A symbol that is being discovered is not missed yet.
+    const all = this.symbols.all().filter(({ isShown }) => isShown);
     const waiting = all.filter(({ isPlaced }) => !isPlaced).length;
     const { postgres } = this.#options;
     const reasons = [
@@ -143,9 +144,13 @@ export class KlinesPlane {
     const { worker, intervals, graceMs, ringCapacity } = settings;
     const ports = this.#options.connections() + SPARE_PORTS;
     const line = this.#lines.get(worker) ?? new PartitionLine({ worker, ringCapacity, ports });
+    if (!this.#lines.has(worker) && this.#discoverers.size > 0) {
+      this.#options.onWarning(`trades reach worker ${worker} when the venue connections have been started anew`);
+    }
     this.#lines.set(worker, line);
     this.symbols.assign(worker, settings.symbols);
     this.#staffed.set(worker, { line, intervals, graceMs });
+    this.#options.refreshExchanges();
     const isStored = this.#options.postgres.state === 'up';
     const cpu = cpuOf(placement);
     const spec = pinnedActor({

@@ -96,7 +96,11 @@ export class Program {
     this.#ingest = this.#ingestPlane();
     this.klines = new KlinesPlane({
       statuses: this.exchanges,
-      endpoints: options.endpoints,
+      endpoints: (venue) => {
+        const found = options.endpoints(venue);
+        const { wsUrl = found.wsUrl, restUrl = found.restUrl } = this.#configuration.topology.feeds[venue] ?? {};
+        return { wsUrl, restUrl };
+      },
       postgres: options.postgres,
       refreshExchanges: () => this.books.refreshExchanges(),
       settings: () => persistence(this.#configuration),
