@@ -14,7 +14,6 @@ import type { ServerAvailability } from '../servers/index.ts';
 import { GracefulShutdown, type ShutdownReport } from '../supervision/shutdown.ts';
 import { actor } from '../supervision/spec.ts';
 import { ActorSystem } from '../supervision/system.ts';
-import { keepOff } from '../supervision/threads/pin.ts';
 import { type ApplyOutcome, TopologyApplier } from '../supervision/topology/apply.ts';
 import { compileTopology, treeOf } from '../supervision/topology/compile.ts';
 import { persistence, spill as spillSettings } from '../supervision/topology/compile-settings.ts';
@@ -30,7 +29,7 @@ import { IngestPlane } from './ingest-plane.ts';
 import { klineService } from './kline-service.ts';
 import { KlinesPlane } from './klines-plane.ts';
 import { topologySource } from './topology-source.ts';
-import { cpuOf, type Factories, TreeHost } from './tree-host.ts';
+import { type Factories, TreeHost } from './tree-host.ts';
 
 export interface ProgramOptions {
   readonly configuration: Configuration;
@@ -167,13 +166,7 @@ export class Program {
   /** Brings the configured tree up. What did not come up is in the outcome. */
   async start(): Promise<ApplyOutcome> {
     await this.system.start();
-    const tree = this.#treeOf(this.#configuration);
-    keepOff(
-      tree.nodes
-        .filter(({ placement }) => placement.idle === 'spin')
-        .flatMap(({ placement }) => cpuOf(placement) ?? []),
-    );
-    const outcome = await this.#applier.apply(tree, {
+    const outcome = await this.#applier.apply(this.#treeOf(this.#configuration), {
       deadlineMs: START_DEADLINE_MS,
       stableForMs: 0,
     });

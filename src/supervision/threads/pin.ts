@@ -59,33 +59,12 @@ function findSetAffinity(): SetAffinity | undefined {
   return undefined;
 }
 
-function setAffinity(cpus: readonly number[]): boolean {
+function setAffinity(cpu: number): boolean {
   const call = findSetAffinity();
   if (call === undefined) return false;
   const mask = new Uint8Array(CPU_SET_BYTES);
-  for (const cpu of cpus) mask[cpu >> 3]! |= 1 << (cpu & 7);
+  mask[cpu >> 3] = 1 << (cpu & 7);
   return call(0, CPU_SET_BYTES, mask) === 0;
-}
-
-/** The CPUs of the kernel's list: `0-2,5` are 0, 1, 2 and 5. */
-export function cpusOf(list: string): number[] {
-  return list
-    .split(',')
-    .filter((part) => part !== '')
-    .flatMap((part) => {
-      const [first, last = first] = part.split('-').map(Number);
-      return Array.from({ length: last! - first! + 1 }, (_, at) => first! + at);
-    });
-}
-
-/**
- * Keeps the calling thread, and whatever threads and processes it starts later, off CPUs on which a thread spins: beside a
- * spinning thread an ordinary one waits for a whole time slice. It leaves things as they are where nothing would be left.
- */
-export function keepOff(spinning: readonly number[]): void {
-  const allowed = cpusOf(observedCpus(threadId()));
-  const left = allowed.filter((cpu) => !spinning.includes(cpu));
-  if (left.length > 0 && left.length < allowed.length) setAffinity(left);
 }
 
 function taskset(cpu: number, tid: number): boolean {
@@ -103,7 +82,7 @@ export function pinThread(cpu: number | undefined): Placement {
   if (!Number.isInteger(cpu) || cpu < 0 || cpu >= CPU_SET_BYTES * 8) {
     return unpinned(cpu, tid, `there is no CPU ${cpu}`);
   }
-  const how = setAffinity([cpu]) ? 'sched_setaffinity' : taskset(cpu, tid) ? 'taskset' : 'unpinned';
+  const how = setAffinity(cpu) ? 'sched_setaffinity' : taskset(cpu, tid) ? 'taskset' : 'unpinned';
   if (how === 'unpinned') return unpinned(cpu, tid, `cannot pin to CPU ${cpu} on this system`);
   const observed = observedCpus(tid);
   const warning =
