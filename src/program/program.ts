@@ -187,7 +187,10 @@ export class Program {
     });
   }
 
-  /** The tree that can run here: without a server that a plane stands on, the plane is left out and health says why. */
+  /**
+   * The tree that can run here. Without a server that a plane stands on, the plane is left out and health says why. The
+   * watchdog has no factory and is left out as well; threads are watched by their own heartbeats.
+   */
   #treeOf(configuration: Configuration): TopologyTree {
     const tree = compileTopology(configuration);
     const canRun = (kind: ActorKind) => kind === 'system' || kind === 'supervisor' || kind in this.#factories;

@@ -16,7 +16,7 @@ export interface LoopConsumerOptions {
   /**
    * For how long after the last work the loop is polled, once a turn, before it waits for the doorbell. Waking an event
    * loop that sleeps in the kernel takes 7-40 us by any means there is (waitAsync and MessagePort measure the same);
-   * a loop that is being polled sees a publication in about 1 us, at the price of one busy core. 0 never polls.
+   * a loop that is being polled sees a publication in about 2 us, at the price of one busy core. 0 never polls.
    */
   readonly pollMs: number;
   /** Longest sleep; bounds what a producer that died while ringing can delay. */
