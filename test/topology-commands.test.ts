@@ -83,7 +83,7 @@ describe('tapeworks validate', () => {
   it('refuses an option that it does not know', async () => {
     const ran = await tapeworks(['validate', '--jsno']);
     expect(ran).toMatchObject({ code: 64, out: '' });
-    expect(ran.err).toContain("TW_BAD_USAGE: Unknown option '--jsno'");
+    expect(ran.err).toContain('TW_BAD_USAGE: there is no option --jsno; did you mean `--json`?');
   });
 });
 

@@ -1,42 +1,46 @@
 import { createInterface } from 'node:readline/promises';
 import { APPLY_ROUTE, PLAN_ROUTE, type TopologyReply } from '../protocols/control-api.ts';
-import { TapeworksError } from '../protocols/errors/index.ts';
 import { renderPlan } from '../supervision/topology/render-plan.ts';
-import { readArguments } from './arguments.ts';
-import { type Command, EXIT } from './command.ts';
-import { CONFIG_FOLDER, readConfiguration, reportIssues } from './configuration.ts';
-import { askControl, CONTROL_URL, requestFor } from './control-client.ts';
+import { readArguments, usage } from './arguments.ts';
+import { type Command, EXIT, type Options } from './command.ts';
+import { CONFIG_OPTION, readConfiguration, reportIssues } from './configuration.ts';
+import { URL_OPTION } from './console-client.ts';
+import { askControl, requestFor } from './control-client.ts';
+import { takesColour } from './terminal.ts';
+
+const OPTIONS = {
+  yes: { type: 'boolean', about: 'do not ask; needed where there is no terminal' },
+  config: CONFIG_OPTION,
+  url: URL_OPTION,
+  json: { type: 'boolean', about: 'the outcome as one JSON object; needs --yes' },
+} as const satisfies Options;
 
 export const command: Command = {
   summary: 'change the running topology, or roll back',
-  help: `
-usage: tapeworks apply [NEW] [--yes] [--config FOLDER] [--url URL] [--json]
-
-Shows the plan, asks, and has the running system carry it out. If a step fails, or the system is not healthy by the
-deadline in its kernel.yaml, everything is put back as it was. Needs control enabled and its token in TAPEWORKS_TOKEN.
-
-  --yes    do not ask; needed where there is no terminal
-  --url    address of the running system (${CONTROL_URL})
-  --json   the outcome as one JSON object; needs --yes
-
-exit code: 0 applied or nothing to do, 1 refused or rolled back, 69 no answer, 78 a file is wrong
-
-  tapeworks apply
-  TAPEWORKS_TOKEN=$(cat secrets/token) tapeworks apply /etc/tapeworks --yes --json
+  usage: ['[NEW] [--yes] [--config FOLDER] [--url URL] [--json]'],
+  about: `
+Shows the plan, asks, and has the running system carry it out. If a step fails, or the system is not healthy by the deadline in its kernel.yaml, everything is put back as it was. Needs control enabled and its token in TAPEWORKS_TOKEN.
 `,
+  options: OPTIONS,
+  offers: 'file',
+  exits: {
+    [EXIT.ok]: 'applied, or nothing to do',
+    [EXIT.failed]: 'refused, declined or rolled back',
+    [EXIT.unavailable]: 'nobody answers',
+    [EXIT.config]: 'a file is wrong',
+  },
+  examples: ['tapeworks apply', 'TAPEWORKS_TOKEN=$(cat secrets/token) tapeworks apply /etc/tapeworks --yes --json'],
   async run(args) {
-    const text = { type: 'string' } as const;
-    const options = { json: { type: 'boolean' }, yes: { type: 'boolean' }, config: text, url: text } as const;
-    const { values, positionals } = readArguments(args, options, 1);
-    const { json = false, yes = false, config = CONFIG_FOLDER, url = CONTROL_URL } = values;
+    const { values, positionals } = readArguments(args, OPTIONS, 1);
+    const { json = false, yes = false, config, url } = values;
     const asks = process.stdin.isTTY && process.stdout.isTTY && !json;
-    if (!yes && !asks) throw new TapeworksError('TW_BAD_USAGE', 'there is nobody to ask: say --yes');
+    if (!yes && !asks) throw usage('there is nobody to ask: say --yes');
     const desired = await readConfiguration(positionals[0] ?? config, config);
     if (!desired.ok) return reportIssues(desired.issues, json);
     const request = requestFor(desired.value.files);
     const planned = await askControl(url, PLAN_ROUTE, request);
     if (planned.kind !== 'planned') return showOutcome(planned, json);
-    if (!json) process.stdout.write(renderPlan(planned.plan, process.stdout.isTTY));
+    if (!json) process.stdout.write(renderPlan(planned.plan, takesColour(process.stdout)));
     if (planned.plan.steps.length === 0) return json ? showOutcome({ ...planned, kind: 'applied' }, json) : EXIT.ok;
     if (!yes && !(await isAgreed())) return EXIT.failed;
     if (!json) process.stdout.write('applying; waiting until the system is healthy ...\n');

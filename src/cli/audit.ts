@@ -14,32 +14,36 @@ import {
 import { TapeworksError } from '../protocols/errors/index.ts';
 import { INTERVAL_NAMES, type Interval, isInterval } from '../protocols/kline.ts';
 import { BINANCE } from '../venues/binance/facts.ts';
-import { readArguments } from './arguments.ts';
-import { type Command, EXIT } from './command.ts';
+import { readAction, usage } from './arguments.ts';
+import { type Command, EXIT, type Options } from './command.ts';
+import { DATA_OPTION, databaseUrl } from './data-folder.ts';
+import { reasonOf } from './failure.ts';
 
 const DEFAULT_BARS = 500;
 const REQUESTS_MAX = 5;
 /** Audits leave most of the venue's weight to repairs. */
 const WEIGHT_SHARE = 0.25;
 
-const help = `
-usage: tapeworks audit klines [options]
+const OPTIONS = {
+  database: {
+    type: 'string',
+    value: 'URL',
+    about: 'where the bars are stored (DATABASE_URL, else the embedded Postgres)',
+  },
+  data: DATA_OPTION,
+  rest: { type: 'string', value: 'URL', about: "the venue's REST address, everything before /api (the real Binance)" },
+  symbols: { type: 'string', value: 'LIST', about: "only these, in the venue's spelling (all that are stored)" },
+  interval: {
+    type: 'string',
+    value: 'NAME',
+    about: `one of ${INTERVAL_NAMES.join(', ')} (1m)`,
+    offers: INTERVAL_NAMES,
+  },
+  bars: { type: 'string', value: 'N', about: `bars a symbol, at most ${HISTORY_LIMIT_MAX} (${DEFAULT_BARS})` },
+  json: { type: 'boolean', about: 'one JSON object a symbol' },
+} as const satisfies Options;
 
-Compares the newest stored bars with the venue's own and prints, for every symbol and field, how many are equal.
-Exit code 1 says that a bar differs or is missing.
-
-options:
-  --database URL      where the bars are stored ($DATABASE_URL)
-  --rest URL          the venue's REST address, everything before /api (the real Binance)
-  --symbols LIST      only these, in the venue's spelling (all that are stored)
-  --interval NAME     one of ${INTERVAL_NAMES.join(', ')} (1m)
-  --bars N            bars a symbol, at most ${HISTORY_LIMIT_MAX} (${DEFAULT_BARS})
-  --json              one JSON object a symbol
-
-examples:
-  tapeworks audit klines --symbols BTCUSDT,ETHUSDT --interval 5m
-  tapeworks audit klines --rest http://127.0.0.1:9801/binance --json
-`;
+const ACTIONS = { klines: { usage: '[options]', options: Object.keys(OPTIONS) } } as const;
 
 interface Settings {
   readonly database: string;
@@ -51,26 +55,15 @@ interface Settings {
 }
 
 function parse(args: readonly string[]): Settings {
-  const text = { type: 'string' } as const;
-  const options = {
-    database: text,
-    rest: text,
-    symbols: text,
-    interval: text,
-    bars: text,
-    json: { type: 'boolean' },
-  } as const;
-  const { values, positionals } = readArguments(args, options, 1);
-  if (positionals[0] !== 'klines') throw new TapeworksError('TW_BAD_USAGE', 'audit needs to know what: klines');
-  const database = values.database ?? process.env['DATABASE_URL'];
-  if (database === undefined) throw new TapeworksError('TW_BAD_USAGE', 'neither --database nor DATABASE_URL is given');
+  const { values } = readAction(args, OPTIONS, ACTIONS, 0);
   const interval = values.interval ?? '1m';
-  if (!isInterval(interval)) throw new TapeworksError('TW_BAD_USAGE', `"${interval}" is not an interval`);
+  if (!isInterval(interval)) throw usage(`--interval: expected one of ${INTERVAL_NAMES.join(', ')}, got "${interval}"`);
   const bars = Number(values.bars ?? DEFAULT_BARS);
   if (!Number.isInteger(bars) || bars < 1 || bars > HISTORY_LIMIT_MAX) {
-    throw new TapeworksError('TW_BAD_USAGE', `--bars is 1..${HISTORY_LIMIT_MAX}, got ${values.bars}`);
+    throw usage(`--bars: expected 1..${HISTORY_LIMIT_MAX}, got "${values.bars}"`);
   }
   const rest = values.rest ?? BINANCE.rest.url;
+  const database = databaseUrl(values.data, values.database);
   return { database, rest, symbols: values.symbols?.split(','), interval, bars, json: values.json ?? false };
 }
 
@@ -153,14 +146,36 @@ async function audit(settings: Settings, store: KlineStore): Promise<boolean> {
   return isClean;
 }
 
+async function connected(client: pg.Client): Promise<void> {
+  try {
+    await client.connect();
+  } catch (error) {
+    throw new TapeworksError('TW_SERVER_UNREACHABLE', `Postgres does not answer: ${reasonOf(error)}`);
+  }
+}
+
 export const command: Command = {
-  summary: 'compare stored bars with the venue’s own',
-  help,
+  summary: "compare stored bars with the venue's own",
+  usage: [],
+  about: `
+Compares the newest stored bars with the venue's own and prints, for every symbol and field, how many are equal.
+`,
+  actions: ACTIONS,
+  options: OPTIONS,
+  exits: {
+    [EXIT.ok]: 'every bar is equal',
+    [EXIT.failed]: 'a bar differs or is missing',
+    [EXIT.unavailable]: 'there is no database to read from',
+  },
+  examples: [
+    'tapeworks audit klines --symbols BTCUSDT,ETHUSDT --interval 5m',
+    'tapeworks audit klines --rest http://127.0.0.1:9801/binance --json',
+  ],
   async run(args) {
     const settings = parse(args);
     const client = new pg.Client({ connectionString: settings.database });
     try {
-      await client.connect();
+      await connected(client);
       return (await audit(settings, new KlineStore(client))) ? EXIT.ok : EXIT.failed;
     } finally {
       await client.end();

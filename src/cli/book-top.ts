@@ -11,27 +11,22 @@ import {
 import { loadProtos } from '../actors/publisher/grpc-server.ts';
 import { TapeworksError } from '../protocols/errors/index.ts';
 import { isLoopback } from '../supervision/topology/check-kernel.ts';
-import { readArguments } from './arguments.ts';
+import { usage } from './arguments.ts';
 import { type LadderSummary, renderLadder } from './book-ladder.ts';
 import { EXIT } from './command.ts';
 import { paintFor, unpainted } from './terminal.ts';
 
 export const GRPC_ADDRESS = '127.0.0.1:50051';
 
-export const BOOK_TOP_HELP = `usage: tapeworks top --book SYMBOL [--grpc HOST:PORT] [--ca FILE] [--depth N] [--json] [--once]
-
-Shows the merged book of a symbol as a ladder, live, over gRPC. Where the output is not a terminal, it is printed once.
-
-  --grpc   address of the gRPC server (${GRPC_ADDRESS})
-  --ca     PEM file of the authority that the server's certificate comes from; without it, plain text
-  --depth  levels a side, as many as the book has where it is left out
-  --json   each summary as one JSON object a line
-  --once   the first summary alone
-
-The token, where the server wants one, is taken from TAPEWORKS_TOKEN.
-
-  tapeworks top --book BTC-USD
-  tapeworks top --book BTC-USD --json --once | jq .spread`;
+/** The options of `top` that matter here, as they were given. */
+export interface BookTopOptions {
+  readonly book: string;
+  readonly grpc?: string | undefined;
+  readonly ca?: string | undefined;
+  readonly depth?: string | undefined;
+  readonly json?: boolean | undefined;
+  readonly once?: boolean | undefined;
+}
 
 interface Settings {
   readonly symbol: string;
@@ -49,8 +44,8 @@ const PLAIN_COLUMNS = 100;
 const ENTER = '\u001b[?1049h\u001b[?25l';
 const LEAVE = '\u001b[?25h\u001b[?1049l';
 
-export async function runBookTop(args: readonly string[]): Promise<number> {
-  const settings = settingsOf(args);
+export async function runBookTop(options: BookTopOptions): Promise<number> {
+  const settings = settingsOf(options);
   if (settings.json) return printLines(settings);
   if (process.stdout.isTTY && process.stdin.isTTY && !settings.once) return watch(settings);
   for await (const summary of summariesOf(settings, new AbortController().signal)) {
@@ -66,13 +61,10 @@ export async function runBookTop(args: readonly string[]): Promise<number> {
   return EXIT.ok;
 }
 
-function settingsOf(args: readonly string[]): Settings {
-  const text = { type: 'string' } as const;
-  const flag = { type: 'boolean' } as const;
-  const { values } = readArguments(args, { book: text, grpc: text, ca: text, depth: text, json: flag, once: flag }, 0);
-  const { book: symbol = '', grpc: address = GRPC_ADDRESS, ca, depth = '0', json = false, once = false } = values;
-  if (symbol === '') throw new TapeworksError('TW_BAD_USAGE', '--book: expected a symbol, such as BTC-USD');
-  if (!/^\d{1,3}$/.test(depth)) throw new TapeworksError('TW_BAD_USAGE', '--depth: expected a number of levels');
+function settingsOf(options: BookTopOptions): Settings {
+  const { book: symbol, grpc: address = GRPC_ADDRESS, ca, depth = '0', json = false, once = false } = options;
+  if (symbol === '') throw usage('--book: expected a symbol, such as BTC-USD');
+  if (!/^\d{1,3}$/.test(depth)) throw usage('--depth: expected a number of levels');
   return { symbol, address, ca, depth: Number(depth), json, once };
 }
 

@@ -2,69 +2,69 @@ import { existsSync, readFileSync } from 'node:fs';
 import { pino } from 'pino';
 import pretty from 'pino-pretty';
 import { Collector, type CollectorConnection, type CollectorStatus } from '../actors/collector/collector.ts';
-import { TapeworksError } from '../protocols/errors/index.ts';
 import { isKind } from '../protocols/topology.ts';
 import { onTerminationSignal } from '../supervision/shutdown.ts';
 import { compileTopology } from '../supervision/topology/compile.ts';
 import type { Configuration } from '../supervision/topology/load.ts';
 import { venueNamed } from '../venues/index.ts';
 import type { Venue } from '../venues/venue.ts';
-import { readArguments } from './arguments.ts';
-import { type Command, EXIT } from './command.ts';
-import { CONFIG_FOLDER, readConfiguration, reportIssues } from './configuration.ts';
+import { readArguments, usage } from './arguments.ts';
+import { type Command, EXIT, type Options } from './command.ts';
+import { CONFIG_OPTION, readConfiguration, reportIssues } from './configuration.ts';
 
 const NAME = 'collector';
 const STOP_WITHIN_MS = 3_000;
 const OUTBOX_BYTES = 256 * 2 ** 20;
 
-const help = `
-usage: tapeworks collect [options]
-
-Reads the venues' feeds and appends normalized events to Redis: every trade, quotes and books at a bounded pace,
-heartbeats and a status. Venues, instruments and limits are those of the configuration. While Redis is away, events wait
-in memory up to a limit; what is dropped beyond it is counted, by type, in the status.
-
-options:
-  --config FOLDER     where kernel.yaml, topology.yaml and modules.d are (${CONFIG_FOLDER})
-  --venues LIST       only these of the configured venues
-  --symbols LIST      only these of the configured instruments, such as BTC-USD,ETH-USD
-  --endpoints JSON    where the venues are, as \`tapeworks sim --json\` prints it, or a file that holds it
-  --live              the real venues
-  --redis URL         Redis (REDIS_URL, or the one that kernel.yaml names); a password is safer in REDIS_URL
-  --stream NAME       the stream to append to (events); its shards are those of the configuration
-  --rate N            quotes a second of one symbol on one venue, 0.1 to 10 (5)
-  --queue N           events that may wait for Redis, 100 to 10000000 (100000)
-  --backlog N         entries of a stream beyond which it is left alone (10000000)
-  --json              print one JSON object when ready
-
+const about = `
+Reads the venues' feeds and appends normalized events to Redis: every trade, quotes and books at a bounded pace, heartbeats and a status. Venues, instruments and limits are those of the configuration. While Redis is away, events wait in memory up to a limit; what is dropped beyond it is counted, by type, in the status.
 Without --endpoints and --live it looks for simulated venues on the port that kernel.yaml names.
-
-examples:
-  REDIS_URL=redis://localhost:6379 tapeworks collect
-  REDIS_URL=redis://localhost:6379 tapeworks collect --live --venues binance,bitstamp --symbols BTC-USD
 `;
 
-const TEXT = { type: 'string' } as const;
+const TEXT = { type: 'string', value: 'N' } as const;
 const OPTIONS = {
-  config: { ...TEXT, default: CONFIG_FOLDER },
-  venues: TEXT,
-  symbols: TEXT,
-  endpoints: TEXT,
-  live: { type: 'boolean', default: false },
-  redis: TEXT,
-  stream: { ...TEXT, default: 'events' },
-  rate: { ...TEXT, default: '5' },
-  queue: { ...TEXT, default: '100000' },
-  backlog: { ...TEXT, default: '10000000' },
-  json: { type: 'boolean', default: false },
-} as const;
+  config: CONFIG_OPTION,
+  venues: { ...TEXT, value: 'LIST', about: 'only these of the configured venues', offers: 'venue' },
+  symbols: {
+    ...{ ...TEXT, value: 'LIST', offers: 'instrument' },
+    about: 'only these of the configured instruments, such as BTC-USD,ETH-USD',
+  },
+  endpoints: {
+    ...{ ...TEXT, value: 'JSON', offers: 'file' },
+    about: 'where the venues are, as `tapeworks sim --json` prints it, or a file that holds it',
+  },
+  live: { type: 'boolean', default: false, about: 'the real venues' },
+  redis: {
+    ...{ ...TEXT, value: 'URL' },
+    about: 'a password is safer in REDIS_URL (REDIS_URL, or the one that kernel.yaml names)',
+  },
+  stream: {
+    ...{ ...TEXT, value: 'NAME', default: 'events' },
+    about: 'the stream to append to; its shards are those of the configuration',
+  },
+  rate: { ...TEXT, default: '5', about: 'quotes a second of one symbol on one venue, 0.1 to 10' },
+  queue: { ...TEXT, default: '100000', about: 'events that may wait for Redis, 100 to 10000000' },
+  backlog: { ...TEXT, default: '10000000', about: 'entries of a stream beyond which it is left alone' },
+  json: { type: 'boolean', default: false, about: 'print one JSON object when ready' },
+} as const satisfies Options;
 
 type Values = ReturnType<typeof read>;
 const read = (args: readonly string[]) => readArguments(args, OPTIONS, 0).values;
 
 export const command: Command = {
   summary: 'read the venues and append normalized events to Redis: the reference module',
-  help,
+  usage: ['[options]'],
+  about,
+  options: OPTIONS,
+  exits: {
+    [EXIT.ok]: 'ended by Ctrl-C or SIGTERM, with every event in Redis',
+    [EXIT.failed]: 'ended with events that did not reach Redis',
+    [EXIT.config]: 'a configuration file is wrong',
+  },
+  examples: [
+    'REDIS_URL=redis://localhost:6379 tapeworks collect',
+    'REDIS_URL=redis://localhost:6379 tapeworks collect --live --venues binance,bitstamp --symbols BTC-USD',
+  ],
   async run(args) {
     const values = read(args);
     const found = await readConfiguration(values.config, values.config);
@@ -201,8 +201,4 @@ function numberOf(option: string, text: string, least: number, most: number): nu
   const value = Number(text);
   if (text.trim() !== '' && value >= least && value <= most) return value;
   throw usage(`--${option}: expected ${least} to ${most}, got "${text}"`);
-}
-
-function usage(message: string): TapeworksError {
-  return new TapeworksError('TW_BAD_USAGE', message);
 }

@@ -10,9 +10,17 @@ import {
   TOPOLOGY_FILE,
 } from '../supervision/topology/load.ts';
 import { VENUES } from '../venues/index.ts';
-import { EXIT } from './command.ts';
+import { EXIT, type OptionSpec } from './command.ts';
 
 export const CONFIG_FOLDER = 'config';
+
+export const CONFIG_OPTION = {
+  type: 'string',
+  value: 'FOLDER',
+  default: CONFIG_FOLDER,
+  about: 'where kernel.yaml, topology.yaml and modules.d are',
+  offers: 'folder',
+} as const satisfies OptionSpec;
 
 const KNOWN = { venues: VENUES.map((venue) => venue.facts.id) } as const;
 

@@ -6,8 +6,6 @@ import { TapeworksError } from '../protocols/errors/index.ts';
 import { isLoopback } from '../supervision/topology/check-kernel.ts';
 import type { ConfigFiles } from '../supervision/topology/load.ts';
 
-export const CONTROL_URL = 'http://127.0.0.1:9090';
-
 /** An apply takes up to its health deadline (an hour at most) and as long again to roll back; then nobody is there. */
 const TIMEOUT_MS = { [PLAN_ROUTE]: 30_000, [APPLY_ROUTE]: 2 * 3_600_000 } as const;
 const REPLY_BYTES_MAX = 16 * 2 ** 20;

@@ -1,25 +1,43 @@
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { DeadLetterBox, type FiledLetter, type LetterFilter } from '../actors/kernel-ingest/dead-letter-box.ts';
 import { TapeworksError } from '../protocols/errors/index.ts';
-import { embeddedRedisUrl } from '../servers/redis.ts';
-import { readArguments } from './arguments.ts';
-import { type Command, EXIT } from './command.ts';
+import { readAction, type readArguments, usage } from './arguments.ts';
+import { type Action, type Command, EXIT, type Options } from './command.ts';
+import { DATA_OPTION, redisUrl } from './data-folder.ts';
+import { reasonOf } from './failure.ts';
 
 const OPTIONS = {
-  box: { type: 'string', multiple: true },
-  code: { type: 'string' },
-  source: { type: 'string' },
-  since: { type: 'string' },
-  until: { type: 'string' },
-  limit: { type: 'string' },
-  edit: { type: 'string' },
-  all: { type: 'boolean' },
-  'dry-run': { type: 'boolean' },
-  json: { type: 'boolean' },
-  data: { type: 'string' },
-} as const;
+  box: {
+    ...{ type: 'string', multiple: true, value: 'STREAM' },
+    about: 'dead-letter stream; may be given more than once (events:dlq)',
+  },
+  code: { type: 'string', value: 'CODE', about: 'only letters with this code, such as bad_ts' },
+  source: { type: 'string', value: 'SOURCE', about: 'only letters of this source' },
+  since: {
+    type: 'string',
+    value: 'TIME',
+    about: 'only letters from then on: 2026-11-16T01:00:00Z, or 15m, 2h, 3d ago',
+  },
+  until: { type: 'string', value: 'TIME', about: 'only letters up to then' },
+  limit: { type: 'string', value: 'N', about: 'letters that `list` shows (50)' },
+  edit: { type: 'string', value: 'FILE', about: "send the bytes of a file in place of one letter's", offers: 'file' },
+  all: { type: 'boolean', about: 'every letter that the filters leave' },
+  'dry-run': { type: 'boolean', about: 'say what would be done, and do nothing' },
+  data: DATA_OPTION,
+  json: { type: 'boolean', about: 'one JSON object a letter' },
+} as const satisfies Options;
+
+const FILTERS = ['box', 'code', 'source', 'since', 'until', 'data', 'json'] as const;
+const ACTIONS = {
+  list: { usage: '[filters] [--limit N] [--json]', options: [...FILTERS, 'limit'] },
+  show: { usage: 'ID [--json]', options: ['box', 'data', 'json'] },
+  retry: {
+    usage: 'ID... | --all [filters] [--edit FILE] [--dry-run] [--json]',
+    options: [...FILTERS, 'all', 'edit', 'dry-run'],
+  },
+  drop: { usage: 'ID... | --all [filters] [--dry-run] [--json]', options: [...FILTERS, 'all', 'dry-run'] },
+} as const satisfies Readonly<Record<string, Action>>;
 
 const LIMIT = 50;
 const WORDS_MAX = 1_000;
@@ -28,60 +46,49 @@ type Values = ReturnType<typeof readArguments<typeof OPTIONS>>['values'];
 
 export const command: Command = {
   summary: 'look at dead letters, send them again or let them go',
-  help: `
-usage: tapeworks dlq list  [filters] [--limit N] [--json]
-       tapeworks dlq show  ID [--json]
-       tapeworks dlq retry ID... | --all [filters] [--edit FILE] [--dry-run] [--json]
-       tapeworks dlq drop  ID... | --all [filters] [--dry-run] [--json]
-
-Dead letters are entries that could not be stored, with their raw bytes and the reason. \`retry\` sends them to their stream
-again and is refused for bytes that would only come back; --edit FILE sends the bytes of a file in place of one letter's.
-
-  --box STREAM     dead-letter stream, events:dlq unless given; may be given more than once
-  --code CODE      only letters with this code, e.g. bad_ts
-  --source SOURCE  only letters of this source
-  --since, --until only letters of this time: 2026-11-16T01:00:00Z, or 15m, 2h, 3d ago
-  --dry-run        say what would be done, and do nothing
-  --data FOLDER    data folder of the embedded Redis, .tapeworks unless given; REDIS_URL goes before it
-
-  tapeworks dlq list --code bad_ts --since 1h
-  tapeworks dlq retry --all --source binance --dry-run
+  usage: [],
+  about: `
+Dead letters are entries that could not be stored, with their raw bytes and the reason. \`retry\` sends them to their stream again and is refused for bytes that would only come back. It works on the Redis of REDIS_URL, else on the embedded one of the data folder.
 `,
+  actions: ACTIONS,
+  options: OPTIONS,
+  exits: {
+    [EXIT.ok]: 'done, also where there are none',
+    [EXIT.failed]: 'a letter was refused, or does not exist',
+    [EXIT.unavailable]: 'there is no Redis to ask',
+  },
+  examples: [
+    'tapeworks dlq list --code bad_ts --since 1h',
+    'tapeworks dlq show 1760000000000-0',
+    'tapeworks dlq retry --all --source binance --dry-run',
+  ],
   async run(args) {
-    const { values, positionals } = readArguments(args, OPTIONS, WORDS_MAX);
-    const [action, ...ids] = positionals;
+    const { action, words: ids, values } = readAction(args, OPTIONS, ACTIONS, WORDS_MAX);
     const actions = { list, show, retry, drop } as const;
-    if (action === undefined || !Object.hasOwn(actions, action)) {
-      throw new TapeworksError('TW_BAD_USAGE', 'say list, show, retry or drop');
-    }
-    const redis = await connected(values.data ?? '.tapeworks');
+    const redis = await connected(redisUrl(values.data));
     try {
       const boxes = (values.box ?? ['events:dlq']).map((name) => new DeadLetterBox(redis, name));
-      return await actions[action as keyof typeof actions](boxes, ids, values);
+      return await actions[action](boxes, ids, values);
     } finally {
       redis.disconnect();
     }
   },
 };
 
-async function connected(data: string): Promise<Redis> {
-  const url = process.env['REDIS_URL'] ?? embeddedRedisUrl(join(data, 'redis'));
-  if (url === undefined)
-    throw new TapeworksError('TW_REDIS_UNAVAILABLE', `there is no Redis in ${data} and REDIS_URL is not set`);
+async function connected(url: string): Promise<Redis> {
   const redis = new Redis(url, { protocol: 2, lazyConnect: true, maxRetriesPerRequest: 1, retryStrategy: () => null });
   redis.on('error', () => undefined);
   try {
     await redis.connect();
   } catch (error) {
-    throw new TapeworksError('TW_REDIS_UNAVAILABLE', `Redis does not answer: ${(error as Error).message}`);
+    throw new TapeworksError('TW_SERVER_UNREACHABLE', `Redis does not answer: ${reasonOf(error)}`);
   }
   return redis;
 }
 
 async function list(boxes: readonly DeadLetterBox[], _: readonly string[], values: Values): Promise<number> {
   const limit = Number(values.limit ?? LIMIT);
-  if (!Number.isInteger(limit) || limit < 1)
-    throw new TapeworksError('TW_BAD_USAGE', '--limit is a whole number from 1 on');
+  if (!Number.isInteger(limit) || limit < 1) throw usage('--limit: expected a whole number from 1 on');
   let shown = 0;
   for await (const letter of chosen(boxes, values)) {
     if (shown++ >= limit) break;
@@ -101,7 +108,7 @@ async function show(boxes: readonly DeadLetterBox[], ids: readonly string[], val
 
 async function retry(boxes: readonly DeadLetterBox[], ids: readonly string[], values: Values): Promise<number> {
   const edited = values.edit === undefined ? undefined : readFileSync(values.edit);
-  if (edited !== undefined && ids.length !== 1) throw new TapeworksError('TW_BAD_USAGE', '--edit needs exactly one ID');
+  if (edited !== undefined && ids.length !== 1) throw usage('--edit needs exactly one ID');
   return each(boxes, ids, values, 'retried', async (box, letter) => {
     const bytes = edited ?? letter.raw;
     const objection = DeadLetterBox.objection(bytes);
@@ -125,8 +132,7 @@ async function each(
   done: string,
   work: (box: DeadLetterBox, letter: FiledLetter) => Promise<string | undefined>,
 ): Promise<number> {
-  if (ids.length > 0 === (values.all === true))
-    throw new TapeworksError('TW_BAD_USAGE', 'give IDs, or --all with filters');
+  if (ids.length > 0 === (values.all === true)) throw usage('give IDs, or --all with filters');
   const outcome = { [done]: 0, refused: 0 };
   const targets = ids.length > 0 ? await named(boxes, ids) : withBoxes(boxes, values);
   for await (const [box, letter] of targets) {
@@ -155,7 +161,7 @@ async function* chosen(boxes: readonly DeadLetterBox[], values: Values): AsyncGe
 }
 
 async function named(boxes: readonly DeadLetterBox[], ids: readonly string[]): Promise<[DeadLetterBox, FiledLetter][]> {
-  if (ids.length === 0) throw new TapeworksError('TW_BAD_USAGE', 'give the ID of a dead letter');
+  if (ids.length === 0) throw usage('give the ID of a dead letter');
   const found: [DeadLetterBox, FiledLetter][] = [];
   for (const id of ids) {
     const matches = await Promise.all(boxes.map(async (box) => [box, await box.find(id)] as const));
@@ -184,7 +190,7 @@ const UNITS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_
 function timeOf(text: string): number {
   const ago = /^(\d+)([smhd])$/.exec(text);
   const time = ago === null ? Date.parse(text) : Date.now() - Number(ago[1]) * UNITS[ago[2]!]!;
-  if (Number.isNaN(time)) throw new TapeworksError('TW_BAD_USAGE', `"${text}" is neither a time nor a span like 15m`);
+  if (Number.isNaN(time)) throw usage(`"${text}" is neither a time nor a span like 15m`);
   return time;
 }
 

@@ -5,32 +5,33 @@ import { compileTopology } from '../supervision/topology/compile.ts';
 import { planTopology } from '../supervision/topology/plan.ts';
 import { renderPlan } from '../supervision/topology/render-plan.ts';
 import { readArguments } from './arguments.ts';
-import { type Command, EXIT } from './command.ts';
-import { CONFIG_FOLDER, readConfiguration, reportIssues } from './configuration.ts';
-import { askControl, CONTROL_URL, requestFor } from './control-client.ts';
+import { type Command, EXIT, JSON_OPTION, type Options } from './command.ts';
+import { CONFIG_FOLDER, CONFIG_OPTION, readConfiguration, reportIssues } from './configuration.ts';
+import { URL_OPTION } from './console-client.ts';
+import { askControl, requestFor } from './control-client.ts';
+import { takesColour } from './terminal.ts';
+
+const OPTIONS = { config: CONFIG_OPTION, url: URL_OPTION, json: JSON_OPTION } as const satisfies Options;
 
 export const command: Command = {
   summary: 'show what a changed topology would start, stop, move or change',
-  help: `
-usage: tapeworks plan [NEW] [--config FOLDER] [--url URL] [--json]
-       tapeworks plan OLD NEW [--config FOLDER] [--json]
-
-With one path (config by default), compares it with what runs at --url, which needs control enabled and its token in
-TAPEWORKS_TOKEN. With two, compares the two without asking anyone. A path is a folder, or a file that stands in for the
-topology.yaml of --config. Nothing is changed.
-
-  --url    address of the running system (${CONTROL_URL})
-  --json   the plan as one JSON object
-
-exit code: 0 no changes, 2 changes, 78 a file is wrong, 1 or 69 the running system did not say
-
-  tapeworks plan
-  tapeworks plan config/topology.yaml new-topology.yaml
+  usage: ['[NEW] [--config FOLDER] [--url URL] [--json]', 'OLD NEW [--config FOLDER] [--json]'],
+  about: `
+With one path (${CONFIG_FOLDER} unless given), compares it with what runs at --url, which needs control enabled and its token in TAPEWORKS_TOKEN. With two, compares the two without asking anyone. A path is a folder, or a file that stands in for the topology.yaml of --config. Nothing is changed.
 `,
+  options: OPTIONS,
+  offers: 'file',
+  exits: {
+    [EXIT.ok]: 'no changes',
+    [EXIT.failed]: 'the running system refused to say',
+    [EXIT.changes]: 'changes',
+    [EXIT.unavailable]: 'nobody answers',
+    [EXIT.config]: 'a file is wrong',
+  },
+  examples: ['tapeworks plan', 'tapeworks plan config/topology.yaml my-topology.yaml'],
   async run(args) {
-    const options = { json: { type: 'boolean' }, config: { type: 'string' }, url: { type: 'string' } } as const;
-    const { values, positionals } = readArguments(args, options, 2);
-    const { json = false, config = CONFIG_FOLDER, url = CONTROL_URL } = values;
+    const { values, positionals } = readArguments(args, OPTIONS, 2);
+    const { json = false, config, url } = values;
     const [first = config, second] = positionals;
     const desired = await readConfiguration(second ?? first, config);
     if (!desired.ok) return reportIssues(desired.issues, json);
@@ -48,6 +49,6 @@ exit code: 0 no changes, 2 changes, 78 a file is wrong, 1 or 69 the running syst
 };
 
 function showPlan(plan: PlanView, json: boolean): number {
-  process.stdout.write(json ? `${JSON.stringify(plan)}\n` : renderPlan(plan, process.stdout.isTTY));
+  process.stdout.write(json ? `${JSON.stringify(plan)}\n` : renderPlan(plan, takesColour(process.stdout)));
   return plan.steps.length === 0 ? EXIT.ok : EXIT.changes;
 }

@@ -7,18 +7,27 @@ import { advanceNote, readNotes, SEGMENT_NAME } from '../actors/spill/recovery.t
 import { scanSegment } from '../actors/spill/segment-scan.ts';
 import { SpillStore } from '../actors/spill/spill-store.ts';
 import { decodeEnvelope, isRefusal } from '../protocols/envelope.ts';
-import { TapeworksError } from '../protocols/errors/index.ts';
-import { embeddedPostgresUrl } from '../servers/postgres.ts';
-import { readArguments } from './arguments.ts';
-import { type Command, EXIT } from './command.ts';
+import { readAction, type readArguments, usage } from './arguments.ts';
+import { type Action, type Command, EXIT, type Options } from './command.ts';
+import { DATA_OPTION, databaseUrl } from './data-folder.ts';
 
 const OPTIONS = {
-  folder: { type: 'string' },
-  data: { type: 'string' },
-  acknowledge: { type: 'boolean' },
-  'dry-run': { type: 'boolean' },
-  json: { type: 'boolean' },
-} as const;
+  folder: { type: 'string', value: 'FOLDER', about: 'the spill folder (spill in the data folder)', offers: 'folder' },
+  data: { ...DATA_OPTION, about: 'the data folder; DATABASE_URL goes before its Postgres' },
+  acknowledge: {
+    type: 'boolean',
+    about: "say that you have seen the damage, and turn the kernel's health green again",
+  },
+  'dry-run': { type: 'boolean', about: 'say what would be stored, and store nothing' },
+  json: { type: 'boolean', about: 'one JSON object a segment, record or stream' },
+} as const satisfies Options;
+
+const ACTIONS = {
+  list: { usage: '[--folder FOLDER] [--json]', options: ['folder', 'data', 'json'] },
+  verify: { usage: '[--folder FOLDER] [--acknowledge] [--json]', options: ['folder', 'data', 'acknowledge', 'json'] },
+  dump: { usage: 'SEGMENT [--json]', options: ['json'], offers: 'file' },
+  replay: { usage: '[--folder FOLDER] [--dry-run] [--json]', options: ['folder', 'data', 'dry-run', 'json'] },
+} as const satisfies Readonly<Record<string, Action>>;
 
 type Values = ReturnType<typeof readArguments<typeof OPTIONS>>['values'];
 
@@ -27,34 +36,28 @@ const TIMEOUTS = { statementTimeoutMs: 60_000, queryTimeoutMs: 70_000, lockTimeo
 
 export const command: Command = {
   summary: 'look at spilled segments, check them, or store them by hand',
-  help: `
-usage: tapeworks spill list   [--folder FOLDER] [--json]
-       tapeworks spill verify [--folder FOLDER] [--acknowledge] [--json]
-       tapeworks spill dump   SEGMENT [--json]
-       tapeworks spill replay [--folder FOLDER] [--dry-run] [--json]
-
-Segments hold what Postgres could not take; a running kernel replays them by itself. \`verify\` reads every byte and tells of
-damage, also of damage that was set aside before; --acknowledge says that you have seen it, and the kernel's health turns
-green again. \`replay\` stores segments without a kernel, and is refused while one runs.
-
-  --folder FOLDER  the spill folder, spill in the data folder unless given
-  --data FOLDER    the data folder, .tapeworks unless given; DATABASE_URL goes before its Postgres
-  --dry-run        say what would be stored, and store nothing
-
-exit code: 0 fine, 1 damage was found
-
-  tapeworks spill verify
-  tapeworks spill dump .tapeworks/spill/events/00000000000000000003.250.seg --json | head
+  usage: [],
+  about: `
+Segments hold what Postgres could not take; a running kernel replays them by itself. \`verify\` reads every byte and tells of damage, also of damage that was set aside before. \`replay\` stores segments without a kernel, and is refused while one runs.
 `,
+  actions: ACTIONS,
+  options: OPTIONS,
+  exits: {
+    [EXIT.ok]: 'fine',
+    [EXIT.failed]: 'damage was found, or the folder is in use',
+    [EXIT.unavailable]: 'there is no Postgres to store into',
+  },
+  examples: [
+    'tapeworks spill verify',
+    'tapeworks spill dump .tapeworks/spill/events/00000000000000000003.250.seg --json | head',
+  ],
   async run(args) {
-    const { values, positionals } = readArguments(args, OPTIONS, 2);
-    const [action, ...words] = positionals;
-    const folder = values.folder ?? join(values.data ?? '.tapeworks', 'spill');
+    const { action, words, values } = readAction(args, OPTIONS, ACTIONS, 1);
     if (action === 'dump') return dump(words[0], values);
+    if (words.length > 0) throw usage(`"${words[0]}" is one word too many; --folder names another folder`);
+    const folder = values.folder ?? join(values.data, 'spill');
     if (action === 'list') return list(folder, values);
-    if (action === 'verify') return verify(folder, values);
-    if (action === 'replay') return replay(folder, values);
-    throw new TapeworksError('TW_BAD_USAGE', 'say list, verify, dump or replay');
+    return action === 'verify' ? verify(folder, values) : replay(folder, values);
   },
 };
 
@@ -85,7 +88,11 @@ async function list(folder: string, values: Values): Promise<number> {
       );
     }
   }
-  if (found === 0 && values.json !== true) process.stderr.write(`no segments in ${folder}\n`);
+  return found === 0 ? nothingIn(folder, values) : EXIT.ok;
+}
+
+function nothingIn(folder: string, values: Values): number {
+  if (values.json !== true) process.stderr.write(`no segments in ${folder}\n`);
   return EXIT.ok;
 }
 
@@ -124,7 +131,7 @@ async function verify(folder: string, values: Values): Promise<number> {
 
 async function dump(path: string | undefined, values: Values): Promise<number> {
   if (path === undefined || !existsSync(path))
-    throw new TapeworksError('TW_BAD_USAGE', `there is no segment at ${path ?? '(no path given)'}`);
+    throw usage(path === undefined ? 'give the path of a segment' : `there is no segment at ${path}`);
   await scanSegment(diskFs, path, ({ ordinal, entryId, tsKernel, deliveries, envelope }) => {
     const fields = {
       ordinal,
@@ -139,10 +146,9 @@ async function dump(path: string | undefined, values: Values): Promise<number> {
 }
 
 async function replay(folder: string, values: Values): Promise<number> {
+  if (laneFolders(folder).length === 0) return nothingIn(folder, values);
+  const url = databaseUrl(values.data);
   const unlock = lockFolder(folder);
-  const url = process.env['DATABASE_URL'] ?? embeddedPostgresUrl(join(values.data ?? '.tapeworks', 'postgres'));
-  if (url === undefined)
-    throw new TapeworksError('TW_POSTGRES_UNAVAILABLE', 'DATABASE_URL is not set and no embedded Postgres runs');
   const warn = (text: string) => void process.stderr.write(`${text}\n`);
   const writer = new EventWriter({ url, connectTimeoutMs: 5_000, settings: TIMEOUTS, reached: () => undefined, warn });
   try {

@@ -1,29 +1,27 @@
 import type { Health, Pulse } from '../protocols/console-api.ts';
 import { readArguments } from './arguments.ts';
-import { type Command, EXIT } from './command.ts';
-import { CONSOLE_URL, readConsole } from './console-client.ts';
+import { type Command, EXIT, JSON_OPTION, type Options } from './command.ts';
+import { readConsole, URL_OPTION } from './console-client.ts';
 import { type Paint, paintFor, plain, short, span } from './terminal.ts';
+
+const OPTIONS = { url: URL_OPTION, json: JSON_OPTION } as const satisfies Options;
 
 export const command: Command = {
   summary: 'say how the running system is, on one screen',
-  help: `
-usage: tapeworks status [--url URL] [--json]
-
-Asks the running system for its health, its parts and what to look at.
-
-  --url    address of the running system (${CONSOLE_URL})
-  --json   everything as one JSON object
-
-TAPEWORKS_TOKEN holds the token where the system wants one for reading.
-
-exit code: 0 OK, 2 DEGRADED, 1 DOWN, 69 nobody answers
-
-  tapeworks status
-  tapeworks status --json | jq .problems
+  usage: ['[--url URL] [--json]'],
+  about: `
+Asks the running system for its health, its parts and what to look at. TAPEWORKS_TOKEN holds the token where the system wants one for reading.
 `,
+  options: OPTIONS,
+  exits: { [EXIT.ok]: 'OK', [EXIT.failed]: 'DOWN', [EXIT.changes]: 'DEGRADED', [EXIT.unavailable]: 'nobody answers' },
+  examples: [
+    'tapeworks status',
+    'tapeworks status --json | jq .problems',
+    'tapeworks status >/dev/null || page-someone',
+  ],
   async run(args) {
-    const { values } = readArguments(args, { url: { type: 'string' }, json: { type: 'boolean' } } as const, 0);
-    const { body } = await readConsole<Pulse>(values.url ?? CONSOLE_URL, '/api/pulse');
+    const { values } = readArguments(args, OPTIONS, 0);
+    const { body } = await readConsole<Pulse>(values.url, '/api/pulse');
     const text = values.json === true ? `${JSON.stringify(body)}\n` : renderStatus(body, paintFor(process.stdout));
     process.stdout.write(text);
     return EXIT_OF[body.status];

@@ -16,8 +16,17 @@ export type Paint = (text: string, style: keyof typeof CODES) => string;
 export const painted: Paint = (text, style) => `\u001b[${CODES[style]}m${text}\u001b[0m`;
 export const unpainted: Paint = (text) => text;
 
-export const paintFor = (stream: { readonly isTTY?: boolean }): Paint =>
-  stream.isTTY === true && process.env['NO_COLOR'] === undefined ? painted : unpainted;
+export const paintFor = (stream: { readonly isTTY?: boolean }): Paint => (takesColour(stream) ? painted : unpainted);
+
+/** NO_COLOR counts when it is set to anything; a dumb terminal shows the codes as they are. */
+export const takesColour = (stream: { readonly isTTY?: boolean }): boolean =>
+  stream.isTTY === true && (process.env['NO_COLOR'] ?? '') === '' && process.env['TERM'] !== 'dumb';
+
+/** The terminal's width, or COLUMNS where the output is not a terminal and a script asks for one. */
+export function outputColumns(): number | undefined {
+  const given = Number(process.env['COLUMNS']);
+  return process.stdout.columns ?? (Number.isInteger(given) && given > 0 ? given : undefined);
+}
 
 /** 950, 1.2k, 34k, 1.7M. */
 export function short(value: number): string {

@@ -1,39 +1,51 @@
 import { ACTOR_STATES, type ActorsMessage, type Pulse, VALUE } from '../protocols/console-api.ts';
-import { readArguments } from './arguments.ts';
-import { BOOK_TOP_HELP, runBookTop } from './book-top.ts';
-import { type Command, EXIT } from './command.ts';
-import { CONSOLE_URL, followConsole, readConsole } from './console-client.ts';
+import { readArguments, usage } from './arguments.ts';
+import { GRPC_ADDRESS, runBookTop } from './book-top.ts';
+import { type Command, EXIT, type Options } from './command.ts';
+import { followConsole, readConsole, URL_OPTION } from './console-client.ts';
 import { paintFor, unpainted } from './terminal.ts';
 import { type ActorLine, chosenLines, FIRST_VIEW, press, renderTop, type TopView, takeMessage } from './top-screen.ts';
 
 const PLAIN_COLUMNS = 110;
 
+const OPTIONS = {
+  book: { type: 'string', value: 'SYMBOL', about: 'show the merged book of this symbol instead', offers: 'instrument' },
+  url: URL_OPTION,
+  grpc: { type: 'string', value: 'HOST:PORT', about: `with --book: address of the gRPC server (${GRPC_ADDRESS})` },
+  ca: {
+    ...{ type: 'string', value: 'FILE', offers: 'file' },
+    about: "with --book: PEM file of the authority that the server's certificate comes from (plain text without it)",
+  },
+  depth: { type: 'string', value: 'N', about: 'with --book: levels a side (as many as the book has)' },
+  once: { type: 'boolean', about: 'print what there is and end' },
+  json: { type: 'boolean', about: 'the tree as one JSON array, once; with --book, each summary as one object a line' },
+} as const satisfies Options;
+
 export const command: Command = {
   summary: 'watch the tree of actors, or a merged book, in the terminal',
-  help: `
-usage: tapeworks top [--url URL] [--json]
-
-Shows the supervision tree of a running system as it works: state, thread and core, mailbox (waiting/most so far),
-messages a second, 99th percentiles of waiting and working, restarts and drops. Where the output is not a terminal, the
-tree is printed once.
-
-  --url    address of the running system (${CONSOLE_URL})
-  --json   the tree as one JSON array, once
-
-keys: arrows or j k scroll, / filters by path, state or thread, o changes the order, q quits
-
-exit code: 0, or 69 when nobody answers
-
-  tapeworks top
-  tapeworks top --json | jq '.[] | select(.restarts > 0) | .path'
-
-${BOOK_TOP_HELP}
+  usage: [
+    '[--url URL] [--once] [--json]',
+    '--book SYMBOL [--grpc HOST:PORT] [--ca FILE] [--depth N] [--once] [--json]',
+  ],
+  about: `
+Shows the supervision tree of a running system as it works: state, thread and core, mailbox (waiting/most so far), messages a second, 99th percentiles of waiting and working, restarts and drops. With --book, shows the merged book of a symbol as a ladder, over gRPC. Where the output is not a terminal, it is printed once. A token, where the system wants one, is taken from TAPEWORKS_TOKEN.
 `,
+  options: OPTIONS,
+  notes: 'keys: arrows or j k scroll, / filters by path, state or thread, o changes the order, q quits',
+  exits: { [EXIT.ok]: 'fine', [EXIT.unavailable]: 'nobody answers' },
+  examples: [
+    'tapeworks top',
+    "tapeworks top --json | jq '.[] | select(.restarts > 0) | .path'",
+    'tapeworks top --book BTC-USD',
+    'tapeworks top --book BTC-USD --json --once | jq .spread',
+  ],
   async run(args) {
-    if (args.some((arg) => arg === '--book' || arg.startsWith('--book='))) return runBookTop(args);
-    const { values } = readArguments(args, { url: { type: 'string' }, json: { type: 'boolean' } } as const, 0);
-    const { url = CONSOLE_URL, json = false } = values;
-    if (process.stdout.isTTY && process.stdin.isTTY && !json) return watch(url);
+    const { values } = readArguments(args, OPTIONS, 0);
+    if (values.book !== undefined) return runBookTop({ ...values, book: values.book });
+    const stranger = (['grpc', 'ca', 'depth'] as const).find((name) => values[name] !== undefined);
+    if (stranger !== undefined) throw usage(`--${stranger} goes with --book SYMBOL`);
+    const { url, json = false, once = false } = values;
+    if (process.stdout.isTTY && process.stdin.isTTY && !json && !once) return watch(url);
     const lines = takeMessage([], (await readConsole<ActorsMessage>(url, '/api/actors')).body);
     if (json) process.stdout.write(`${JSON.stringify(lines.map(asObject))}\n`);
     else {

@@ -12,28 +12,18 @@ import { readConfigFiles } from '../supervision/topology/load.ts';
 import { ConfigWatcher } from '../supervision/topology/watch.ts';
 import { VENUES, venueNamed } from '../venues/index.ts';
 import { readArguments } from './arguments.ts';
-import { type Command, EXIT } from './command.ts';
-import { CONFIG_FOLDER, type ReadConfiguration, readConfiguration, reportIssues } from './configuration.ts';
+import { type Command, EXIT, type Options } from './command.ts';
+import { CONFIG_OPTION, type ReadConfiguration, readConfiguration, reportIssues } from './configuration.ts';
 import { Progress } from './progress.ts';
 
-const help = `
-usage: tapeworks up [options]
+const OPTIONS = {
+  config: CONFIG_OPTION,
+  live: { type: 'boolean', default: false, about: 'connect to the real venues instead of simulated ones' },
+  reset: { type: 'boolean', default: false, about: 'forget all data first' },
+  json: { type: 'boolean', default: false, about: 'print one JSON object when ready' },
+} as const satisfies Options;
 
-Starts everything that the configuration asks for: Postgres and Redis where none are named, the simulated venues, the
-collector, and the actor system. Ctrl-C stops what it started and keeps the data.
-
-options:
-  --config FOLDER   where kernel.yaml, topology.yaml and modules.d are (${CONFIG_FOLDER})
-  --live            connect to the real venues instead of simulated ones
-  --reset           forget all data first
-  --json            print one JSON object when ready
-
-examples:
-  tapeworks up
-  DATABASE_URL=postgres://me@localhost/md REDIS_URL=redis://localhost:6379 tapeworks up --live
-`;
-
-interface Options {
+interface Settings {
   readonly folder: string;
   readonly live: boolean;
   readonly reset: boolean;
@@ -45,26 +35,30 @@ type Stop = () => Promise<void>;
 
 export const command: Command = {
   summary: 'start everything: servers, simulated venues, the whole topology',
-  help,
+  usage: ['[options]'],
+  about: `
+Starts everything that the configuration asks for: Postgres and Redis where none are named, the simulated venues, the collector, and the actor system. Ctrl-C stops what it started and keeps the data.
+`,
+  options: OPTIONS,
+  exits: {
+    [EXIT.ok]: 'stopped by Ctrl-C or SIGTERM',
+    [EXIT.failed]: 'it could not start, or gave up',
+    [EXIT.config]: 'a configuration file is wrong, or Node is too old',
+  },
+  examples: [
+    'tapeworks up',
+    'DATABASE_URL=postgres://me@localhost/md REDIS_URL=redis://localhost:6379 tapeworks up --live',
+  ],
   async run(args) {
-    const { values } = readArguments(
-      args,
-      {
-        config: { type: 'string', default: CONFIG_FOLDER },
-        live: { type: 'boolean', default: false },
-        reset: { type: 'boolean', default: false },
-        json: { type: 'boolean', default: false },
-      },
-      0,
-    );
-    const options: Options = { folder: values.config, live: values.live, reset: values.reset, json: values.json };
+    const { values } = readArguments(args, OPTIONS, 0);
+    const options: Settings = { folder: values.config, live: values.live, reset: values.reset, json: values.json };
     const read = await readConfiguration(options.folder, options.folder);
     if (!read.ok) return reportIssues(read.issues, options.json);
     return up(read.value, options);
   },
 };
 
-async function up(read: ReadConfiguration, options: Options): Promise<number> {
+async function up(read: ReadConfiguration, options: Settings): Promise<number> {
   const progress = new Progress(options.json);
   const log = createLog(read.config.kernel.log.level);
   const stops: Stop[] = [];

@@ -1,27 +1,24 @@
 import { compileTopology } from '../supervision/topology/compile.ts';
 import { readArguments } from './arguments.ts';
-import { type Command, EXIT } from './command.ts';
-import { CONFIG_FOLDER, readConfiguration, reportIssues } from './configuration.ts';
+import { type Command, EXIT, JSON_OPTION, type Options } from './command.ts';
+import { CONFIG_FOLDER, CONFIG_OPTION, readConfiguration, reportIssues } from './configuration.ts';
+
+const OPTIONS = { config: CONFIG_OPTION, json: JSON_OPTION } as const satisfies Options;
 
 export const command: Command = {
   summary: 'check the configuration files',
-  help: `
-usage: tapeworks validate [FOLDER | TOPOLOGY_FILE] [--config FOLDER] [--json]
-
-Checks kernel.yaml, topology.yaml and modules.d/*.yaml of a folder (config by default) and prints every mistake with its
-line and column. A file in place of the folder is checked as the topology.yaml of --config. Nothing is changed.
-
-  --json   one JSON object: {"ok":true,"actors":22,"threads":[...]} or {"ok":false,"issues":[...]}
-
-exit code: 0 right, 78 wrong
-
-  tapeworks validate
-  tapeworks validate /etc/tapeworks --json
+  usage: ['[FOLDER | TOPOLOGY_FILE] [--config FOLDER] [--json]'],
+  about: `
+Checks kernel.yaml, topology.yaml and modules.d/*.yaml of a folder (${CONFIG_FOLDER} unless given) and prints every mistake with its line and column. A file in place of the folder is checked as the topology.yaml of --config. Nothing is changed.
 `,
+  options: OPTIONS,
+  offers: 'file',
+  notes: 'With --json: {"ok":true,"actors":22,"threads":[...]} or {"ok":false,"issues":[...]}',
+  exits: { [EXIT.ok]: 'right', [EXIT.config]: 'wrong' },
+  examples: ['tapeworks validate', 'tapeworks validate my-topology.yaml', 'tapeworks validate /etc/tapeworks --json'],
   async run(args) {
-    const options = { json: { type: 'boolean' }, config: { type: 'string' } } as const;
-    const { values, positionals } = readArguments(args, options, 1);
-    const { json = false, config = CONFIG_FOLDER } = values;
+    const { values, positionals } = readArguments(args, OPTIONS, 1);
+    const { json = false, config } = values;
     const path = positionals[0] ?? config;
     const read = await readConfiguration(path, config);
     if (!read.ok) return reportIssues(read.issues, json);

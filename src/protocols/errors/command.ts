@@ -17,4 +17,9 @@ export const COMMAND_ERRORS = {
     means: 'A command was called with arguments that do not fit it.',
     remedy: 'Run `tapeworks help COMMAND` for its arguments and examples.',
   },
+  TW_SERVER_UNREACHABLE: {
+    means: 'The Postgres or Redis that a command works on is not named, or does not answer.',
+    remedy:
+      'Start tapeworks, whose embedded servers --data finds, or set DATABASE_URL or REDIS_URL to a server that runs.',
+  },
 } as const satisfies Record<string, ErrorEntry>;
