@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { TapeworksError } from '../../src/protocols/errors/index.ts';
+import { flatten } from '../../src/supervision/inspect.ts';
 import { loopThread } from '../../src/supervision/remote/loop-thread-child.ts';
 import { threadedActor } from '../../src/supervision/remote/threaded-actor.ts';
 import { actor } from '../../src/supervision/spec.ts';
@@ -91,6 +92,9 @@ describe('an actor on a loop thread', () => {
     expect((error as TapeworksError).code).toBe('TW_ASK_TERMINATED');
     await greeted(2);
     expect(await count()).toEqual({ count: 0, incarnation: 1 });
+    // Its lives on the thread before count as well.
+    const shown = () => flatten(system.tree()).find(({ path }) => path === '/probe');
+    await expect.poll(shown).toMatchObject({ restarts: 1, lastFailure: { code: 'TW_THREAD_ENDED' } });
   });
 
   it('pauses and refuses senders that are ahead of it, and tells them when to go on', async () => {

@@ -94,8 +94,8 @@ export class LoopThreadChild extends ThreadChild<LoopThread> {
   protected override onDown(): void {
     this.#link?.close();
     this.#link = undefined;
-    this.#infos.clear();
     for (const resident of [...this.#residents.values()]) resident.threadEnded();
+    this.#infos.clear();
   }
 
   #heard(name: keyof ThreadNotes, value: unknown): void {

@@ -6,7 +6,7 @@ import type { Asked } from '../ask.ts';
 import { ACTOR_DEFAULTS, type CellOptions } from '../cell-options.ts';
 import type { Child } from '../child.ts';
 import { Deadline } from '../deadline.ts';
-import type { ActorInfo } from '../inspect.ts';
+import type { ActorInfo, FailureInfo } from '../inspect.ts';
 import type { MailboxPolicy } from '../mailbox.ts';
 import type { Runtime } from '../runtime.ts';
 import { type ActorSpec, type ChildSpec, type FullRef, LateRef } from '../spec.ts';
@@ -78,6 +78,9 @@ export class ThreadedActor<M> implements Child, FullRef<M> {
   #remote: RemoteRef<M> | undefined;
   #state: ActorInfo['state'] = 'idle';
   #rejectedWhileDown = 0;
+  /** Lives on earlier lives of the thread, which the cell on the present one does not know of. */
+  #livesBefore = 0;
+  #wentDown: FailureInfo | undefined;
 
   constructor(runtime: Runtime, thread: LoopThreadChild, path: string, options: ThreadedActorOptions) {
     this.path = path;
@@ -174,6 +177,9 @@ export class ThreadedActor<M> implements Child, FullRef<M> {
     if (!wasUp) return;
     const name = this.#thread.thread.name;
     const error = new TapeworksError('TW_THREAD_ENDED', `${this.path} went down with its thread ${name}`);
+    this.#livesBefore += Math.max(1, this.#thread.infoOf(this.path)?.incarnation ?? 1);
+    this.#wentDown = { message: error.message, code: error.code, atMs: this.#runtime.clock.now() };
+    this.#runtime.events.emit({ kind: 'failed', path: this.path, incarnation: this.#livesBefore, error });
     this.#ended({ kind: 'failure', error });
   }
 
@@ -213,15 +219,16 @@ export class ThreadedActor<M> implements Child, FullRef<M> {
     const last = this.#thread.infoOf(this.path);
     const nothing = { rejected: 0, droppedOldest: 0, droppedNewest: 0, conflated: 0, depth: 0, highWater: 0 };
     const mailbox = last?.mailbox ?? { ...nothing, ...ACTOR_DEFAULTS.mailbox, ...this.#options.mailbox };
+    const incarnation = this.#livesBefore + (last?.incarnation ?? 0);
     const rejected = mailbox.rejected + (this.#remote?.rejected ?? 0) + this.#rejectedWhileDown;
     return {
       path: this.path,
       kind: 'actor',
       state: this.#state,
       thread: this.#thread.thread.name,
-      incarnation: last?.incarnation ?? 0,
-      restarts: last?.restarts ?? 0,
-      lastFailure: last?.lastFailure,
+      incarnation,
+      restarts: Math.max(0, incarnation - 1),
+      lastFailure: last?.lastFailure ?? this.#wentDown,
       mailbox: { ...mailbox, rejected },
       messages: last?.messages ?? 0,
       unhandled: last?.unhandled ?? 0,
