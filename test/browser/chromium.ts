@@ -1,10 +1,13 @@
 import { spawnSync } from 'node:child_process';
 import { accessSync, constants } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { type Browser, chromium } from 'playwright-core';
 
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'];
 const FOLDERS = ['/usr/bin', '/usr/local/bin', '/snap/bin', '/opt/google/chrome'];
+const APT = 'apt-get -o Acquire::http::Timeout=20 -o Acquire::Retries=1';
+const INSTALL = `command -v chromium || { ${APT} update; ${APT} install -y --no-install-recommends chromium fonts-liberation; }`;
 const INSTALL_TIMEOUT_MS = 300_000;
 
 /** A browser's path, or why there is none. */
@@ -16,11 +19,12 @@ export function provideChromium(): Found {
   if (path !== undefined) return { path };
   if (process.getuid?.() !== 0) return missing('and only root can install one: apt-get install chromium');
   process.stderr.write('installing chromium for the browser tests ... ');
-  const options = { stdio: 'ignore', timeout: INSTALL_TIMEOUT_MS } as const;
-  spawnSync('apt-get', ['update'], options);
-  spawnSync('apt-get', ['install', '-y', '--no-install-recommends', 'chromium', 'fonts-liberation'], {
-    ...options,
-    env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' },
+  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
+  // Two test files may come here at once; the second waits for the first and finds that nothing is left to do.
+  spawnSync('flock', [join(tmpdir(), 'tapeworks-chromium.lock'), 'sh', '-c', INSTALL], {
+    stdio: 'ignore',
+    timeout: INSTALL_TIMEOUT_MS,
+    env,
   });
   const installed = find();
   process.stderr.write(installed === undefined ? 'in vain\n' : 'done\n');

@@ -9,7 +9,6 @@ import { actor } from '../../src/supervision/spec.ts';
 import { supervisor } from '../../src/supervision/supervisor.ts';
 import { ActorSystem } from '../../src/supervision/system.ts';
 import type { ProbeMessage } from '../threads/probe-actor.ts';
-import { demoBars, demoBooks, demoIngest } from './demo-planes.ts';
 import { childrenOf, demoTopology, type Refs, shippedTopology } from './demo-topology.ts';
 
 const TOKEN = 'a-token-for-the-browser-tests-only';
@@ -20,8 +19,6 @@ export interface Harness {
   readonly token: string;
   /** Makes an actor crash as a defect would. */
   crash(path: string): void;
-  /** Lets the newest gap bar be repaired. */
-  repairBar(): void;
   health: HealthView;
   stop(): Promise<void>;
 }
@@ -44,7 +41,6 @@ export async function startDemo({ port = 0, control = true, extraActors = 0 }: D
   writeFileSync(tokenFile, TOKEN, { mode: 0o600 });
   const refs: Refs = new Map();
   const shipped = shippedTopology();
-  const bars = demoBars();
   let url = '';
   const thread = loopThread({ id: 'worker' });
   const probe = threadedActor<ProbeMessage>({
@@ -79,7 +75,6 @@ export async function startDemo({ port = 0, control = true, extraActors = 0 }: D
         },
         health: () => harness.health,
         isReady: () => true,
-        ...{ books: demoBooks(), bars, ingest: demoIngest() },
         topology: {
           running: () => topology.running(),
           plan: (body) => topology.plan(body),
@@ -104,7 +99,6 @@ export async function startDemo({ port = 0, control = true, extraActors = 0 }: D
   return Object.assign(harness, {
     ...{ url, token: TOKEN },
     crash: (path: string) => void refs.get(path)?.tell('crash'),
-    repairBar: () => bars.repair(),
     stop: () => system.stop(),
   });
 }
