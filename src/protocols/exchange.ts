@@ -39,6 +39,8 @@ export interface ConnectionStatus {
   readonly sinceMs: number;
   readonly url: string;
   readonly reason: string;
+  /** What counts as its sign of life while nothing changes: the venue's own heartbeat, once it has sent one. */
+  readonly provenBy: 'heartbeat' | 'ping';
 }
 
 export interface StreamStatus {

@@ -65,6 +65,8 @@ export interface ExchangeSettings {
   readonly symbols: readonly MappedSymbol[];
   readonly depth: number;
   readonly staleAfterMs: number;
+  /** Null means: the time that the venue's own signs of life allow. */
+  readonly aliveWithinMs: number | null;
   readonly handshakeTimeoutMs: number;
   readonly rotateAfterMs: number | null;
   readonly maxFrameBytes: number;

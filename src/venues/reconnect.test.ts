@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type ConnectBudget, failuresAfter, RECONNECT, reconnectDelayMs, requestConnect } from './reconnect.ts';
+import { type ConnectBudget, RECONNECT, reconnectDelayMs, requestConnect } from './reconnect.ts';
 
 describe('the wait before a reconnect', () => {
   it('doubles up to the limit and is jittered over its whole length', () => {
@@ -9,9 +9,10 @@ describe('the wait before a reconnect', () => {
     expect(reconnectDelayMs(RECONNECT, 6, 0.5)).toBe(15_000);
   });
 
-  it('starts over only after a connection that was healthy for a minute', () => {
-    expect(failuresAfter(RECONNECT, 4, 59_999)).toBe(5);
-    expect(failuresAfter(RECONNECT, 4, 60_000)).toBe(0);
+  it('is as random as the policy wants it', () => {
+    expect(reconnectDelayMs({ ...RECONNECT, jitter: 0 }, 1, 0)).toBe(1_000);
+    expect(reconnectDelayMs({ ...RECONNECT, jitter: 0.25 }, 1, 0)).toBe(750);
+    expect(reconnectDelayMs({ ...RECONNECT, jitter: 0.25 }, 1, 1)).toBe(1_000);
   });
 });
 

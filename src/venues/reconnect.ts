@@ -1,26 +1,23 @@
-// When to try again: exponential backoff with full jitter, and never more attempts than the venue allows.
+// When to try again: exponential backoff with jitter, and never more attempts than the venue allows.
 
 const NS_PER_MS = 1e6;
 
 export interface ReconnectPolicy {
   readonly baseMs: number;
   readonly maxMs: number;
+  /** The share of a wait that is random: with 1 a wait is anything up to its bound, with 0 exactly the bound. */
+  readonly jitter: number;
   /** A connection that was healthy this long starts the next series from the beginning. */
   readonly resetAfterMs: number;
 }
 
 /** Upper bounds of the waits: 0.5, 1, 2, 4, 8, 16, 30, 30 ... seconds. */
-export const RECONNECT: ReconnectPolicy = { baseMs: 500, maxMs: 30_000, resetAfterMs: 60_000 };
+export const RECONNECT: ReconnectPolicy = { baseMs: 500, maxMs: 30_000, jitter: 1, resetAfterMs: 60_000 };
 
 /** The wait before attempt number `failures` (0 for the first try after a loss). `random` is uniform in [0, 1). */
 export function reconnectDelayMs(policy: ReconnectPolicy, failures: number, random: number): number {
   const doublings = Math.min(failures, 30);
-  return random * Math.min(policy.maxMs, policy.baseMs * 2 ** doublings);
-}
-
-/** How many failures stand against the next attempt after a connection that lived for `healthyMs`. */
-export function failuresAfter(policy: ReconnectPolicy, failures: number, healthyMs: number): number {
-  return healthyMs >= policy.resetAfterMs ? 0 : failures + 1;
+  return (1 - policy.jitter * (1 - random)) * Math.min(policy.maxMs, policy.baseMs * 2 ** doublings);
 }
 
 /** Attempts of the last window, oldest first; never longer than the venue's limit. */

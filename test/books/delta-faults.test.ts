@@ -1,150 +1,148 @@
 // Incremental books under faults: they are right after every update, out while they cannot be, and right again by a snapshot.
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { Program } from '../../src/program/program.ts';
-import type { FaultRequest } from '../../src/venues/simulation/faults.ts';
-import { type Simulator, startSimulator } from '../../src/venues/simulation/simulator.ts';
-import { BookWatch, startBooks, until } from './harness.ts';
-import { TrueMarket } from './truth.ts';
+import { BTC, FaultRig, onVenues } from './fault-rig.ts';
 
-const SYMBOL = 'BTC-USD';
-const STEP_MS = 10;
 const FEED = 'maxFrame: 256KiB, trades: false, reconnect: { min: 10ms, max: 50ms }';
 const VENUES = ['binance', 'kraken', 'coinbase'];
 
-let simulator: Simulator;
-let market: TrueMarket;
-let program: Program;
-let watch: BookWatch;
+let rig: FaultRig;
 
 beforeAll(async () => {
-  simulator = await startSimulator({ manual: true, seed: 17, rate: 1000 / STEP_MS, startMs: 1_770_000_000_000 });
-  const symbols = { binance: 'BTCUSDT', kraken: 'BTC/USD', coinbase: 'BTC-USD' };
-  market = new TrueMarket(simulator, [{ name: SYMBOL, symbols }]);
-  market.run(STEP_MS);
-  const started = await startBooks(
-    simulator,
-    `
+  rig = await FaultRig.start({
+    seed: 17,
+    instruments: [onVenues(BTC, VENUES)],
+    topology: `
 threads: { merger: { kind: pinned, cpu: last, idle: park } }
 instruments: { BTC-USD: { venues: { binance: BTCUSDT, kraken: BTC/USD, coinbase: BTC-USD } } }
 feeds: { binance: { book: delta, ${FEED} }, kraken: { ${FEED} }, coinbase: { ${FEED} } }
 `,
-  );
-  program = started.program;
-  watch = new BookWatch(started.port, [SYMBOL], (summary) => market.check(summary));
+  });
 });
-afterAll(async () => {
-  watch?.close();
-  market?.pause();
-  await program?.stop();
-  await simulator?.stop();
-});
-
-const statusOf = (venue: string) => program.exchanges.all().find((status) => status.venue === venue);
-const feedOf = (venue: string) => statusOf(venue)?.streams[0];
-const countersOf = (venue: string) => statusOf(venue)!.counters;
-const isIn = (venue: string) => watch.venues(SYMBOL).includes(venue);
-const report = () => JSON.stringify({ complaints: market.complaints, exchanges: program.exchanges.all() });
-
-async function untilRight(): Promise<void> {
-  await until(
-    () => VENUES.every((venue) => isIn(venue) && feedOf(venue)?.phase === 'live'),
-    () => `all venues to be right: ${report()}`,
-  );
-  const enough = watch.received + 20;
-  await until(() => watch.received >= enough, 'summaries to go on');
-}
-
-const struck = (venue: string, kind: string): number =>
-  (simulator.status() as { venues: Record<string, { struck: Record<string, number> }> }).venues[venue]!.struck[kind] ??
-  0;
-
-async function strike(request: FaultRequest & { venue: string }): Promise<void> {
-  const strikes = struck(request.venue, request.kind) + (request.count ?? 1);
-  simulator.fault(request);
-  await until(() => struck(request.venue, request.kind) >= strikes, `${request.kind} to strike`);
-}
-
-beforeEach(untilRight);
-afterEach(async () => {
-  simulator.clearFaults();
-  await untilRight();
-  expect(market.complaints).toEqual([]);
-});
+afterAll(() => rig?.stop());
+beforeEach(() => rig.untilRight());
+afterEach(async ({ task }) => expect(await rig.settle(task)).toEqual([]));
 
 describe.each(VENUES)('the incremental book of %s', (venue) => {
   it('is rebuilt after a lost connection', async () => {
-    const { reconnections } = countersOf(venue);
-    simulator.fault({ kind: 'disconnect', venue });
-    await until(() => countersOf(venue).reconnections > reconnections, 'a reconnection');
+    const { reconnections } = rig.countersOf(venue);
+    rig.fault({ kind: 'disconnect', venue });
+    await rig.until(() => rig.countersOf(venue).reconnections > reconnections, 'a reconnection');
   });
 
   it('is out after a missing update until it stands on a new snapshot', async () => {
-    const { gaps } = feedOf(venue)!;
-    const { reconnections } = countersOf(venue);
+    const { gaps } = rig.feedOf(venue)!;
+    const { reconnections } = rig.countersOf(venue);
     // Kraken's checksum is over the top ten levels: one missing update may lie below them, many do not.
-    await strike({ kind: 'gap', venue, count: venue === 'kraken' ? 40 : 1 });
-    await until(
-      () => feedOf(venue)!.gaps > gaps || countersOf(venue).reconnections > reconnections,
-      () => `the gap to be seen: ${report()}`,
+    await rig.strike({ kind: 'gap', venue, count: venue === 'kraken' ? 40 : 1 });
+    await rig.until(
+      () => rig.feedOf(venue)!.gaps > gaps || rig.countersOf(venue).reconnections > reconnections,
+      'the gap to be seen',
     );
     // One counter runs over all frames of a Coinbase connection: there nothing but a new connection helps.
-    expect(countersOf(venue).reconnections > reconnections).toBe(venue === 'coinbase');
+    expect(rig.countersOf(venue).reconnections > reconnections).toBe(venue === 'coinbase');
   });
 
   it('takes duplicates once', async () => {
-    const { reconnections } = countersOf(venue);
-    await strike({ kind: 'duplicate', venue, count: 5 });
-    await untilRight();
-    expect(countersOf(venue).reconnections).toBe(reconnections);
+    const { reconnections } = rig.countersOf(venue);
+    await rig.strike({ kind: 'duplicate', venue, count: 5 });
+    await rig.untilRight();
+    expect(rig.countersOf(venue).reconnections).toBe(reconnections);
   });
 
   it('is never taken apart by frames out of order', async () => {
-    await strike({ kind: 'out-of-order', venue, count: 2 });
-    await untilRight();
+    await rig.strike({ kind: 'out-of-order', venue, count: 2 });
+    await rig.untilRight();
   });
 
   it('passes to a successor that has a whole book of its own', async () => {
-    const { rotations, reconnections } = countersOf(venue);
-    const [, exchange] = [...program.books.exchanges].find(([path]) => path.includes(venue))!;
-    exchange.ref.tell({ kind: 'rotate', reason: 'the test wants it' });
-    await until(
-      () => countersOf(venue).rotations > rotations,
-      () => `a rotation: ${report()}`,
-    );
-    expect(countersOf(venue).reconnections).toBe(reconnections);
-    expect(feedOf(venue)!.lost).toBe(0);
+    const { rotations, reconnections } = rig.countersOf(venue);
+    rig.rotate(venue);
+    await rig.until(() => rig.countersOf(venue).rotations > rotations, 'a rotation');
+    expect(rig.countersOf(venue).reconnections).toBe(reconnections);
+    expect(rig.feedOf(venue)!.lost).toBe(0);
+  });
+
+  it('is read as ever in fragments and drips', async () => {
+    const { errors, reconnections } = rig.countersOf(venue);
+    await rig.strike({ kind: 'fragmented', venue, count: 5 });
+    rig.fault({ kind: 'slow-drip', venue, durationMs: 300, value: 200 });
+    const { frames } = rig.feedOf(venue)!;
+    await rig.untilFeed(venue, (feed) => feed.frames > frames + 20, 'flowing');
+    expect(rig.countersOf(venue)).toMatchObject({ errors, reconnections });
+  });
+
+  it('is built anew after a frame beyond the limit', async () => {
+    const before = rig.countersOf(venue);
+    rig.fault({ kind: 'oversized', venue, value: 300_000 });
+    await rig.until(() => rig.countersOf(venue).reconnections > before.reconnections, 'a reconnection');
+    const oversized = (counters: typeof before) => counters.errorsByCode['TW_FRAME_SIZE'] ?? 0;
+    expect(oversized(rig.countersOf(venue))).toBeGreaterThan(oversized(before));
+  });
+
+  it('is out after an ack that nothing follows, says so, and is asked for again', async () => {
+    rig.fault({ kind: 'ack-then-silence', venue, count: 1, symbol: BTC.symbols[venue]! });
+    rig.fault({ kind: 'disconnect', venue });
+    await rig.untilFeed(venue, (feed) => feed.reason === 'acked-then-silent', 'acked, then silent');
+    expect(rig.isIn(venue)).toBe(false);
+    await rig.untilRight();
+  });
+
+  it('is out while connections are refused', async () => {
+    const before = rig.countersOf(venue).reconnections;
+    rig.fault({ kind: 'refuse-connections', venue, count: 3 });
+    rig.fault({ kind: 'disconnect', venue });
+    await rig.untilOut(venue);
+    await rig.until(() => rig.countersOf(venue).reconnections >= before + 4, 'three refusals');
+  });
+
+  it("follows the venue's clock when it is set", async () => {
+    const { reconnections } = rig.countersOf(venue);
+    for (const value of [3_600_000, 0]) {
+      rig.market.renumbered(venue);
+      rig.fault({ kind: 'clock-offset', venue, value });
+      const { frames } = rig.feedOf(venue)!;
+      await rig.untilFeed(venue, (feed) => feed.frames > frames + 10, 'flowing');
+    }
+    expect(rig.countersOf(venue).reconnections).toBe(reconnections);
   });
 
   it('goes on through garbage', async () => {
-    const { errors, reconnections } = countersOf(venue);
-    simulator.fault({ kind: 'garbage', venue, count: 2 });
-    await until(() => countersOf(venue).errors >= errors + 2, 'the garbage to be counted');
-    expect(countersOf(venue).reconnections).toBe(reconnections);
+    const { errors, reconnections } = rig.countersOf(venue);
+    rig.fault({ kind: 'garbage', venue, count: 2 });
+    await rig.until(() => rig.countersOf(venue).errors >= errors + 2, 'the garbage to be counted');
+    expect(rig.countersOf(venue).reconnections).toBe(reconnections);
   });
 });
 
 describe('a checksum that does not fit', () => {
   it('takes the book out and joins that stream anew, on the same connection', async () => {
-    const { reconnections } = countersOf('kraken');
-    const { gaps } = feedOf('kraken')!;
-    await strike({ kind: 'corrupt-checksum', venue: 'kraken', count: 1 });
-    await until(
-      () => feedOf('kraken')!.gaps > gaps,
-      () => `the checksum to be doubted: ${report()}`,
-    );
-    await untilRight();
-    expect(countersOf('kraken').reconnections).toBe(reconnections);
+    const { reconnections } = rig.countersOf('kraken');
+    const { gaps } = rig.feedOf('kraken')!;
+    await rig.strike({ kind: 'corrupt-checksum', venue: 'kraken', count: 1 });
+    await rig.until(() => rig.feedOf('kraken')!.gaps > gaps, 'the checksum to be doubted');
+    await rig.untilRight();
+    expect(rig.countersOf('kraken').reconnections).toBe(reconnections);
   });
 });
 
 describe('a snapshot that cannot be fetched', () => {
   it.each(['http-429', 'http-418', 'http-500'] as const)('because of %s is tried again', async (kind) => {
-    const before = countersOf('binance').errorsByCode['TW_VENUE_SNAPSHOT'] ?? 0;
-    simulator.fault({ kind, venue: 'binance', count: 1, value: 1 });
-    await strike({ kind: 'gap', venue: 'binance', count: 1 });
-    await until(
-      () => (countersOf('binance').errorsByCode['TW_VENUE_SNAPSHOT'] ?? 0) > before,
-      () => `the failure to be counted: ${report()}`,
+    const before = rig.countersOf('binance').errorsByCode['TW_VENUE_SNAPSHOT'] ?? 0;
+    rig.fault({ kind, venue: 'binance', count: 1, value: 1 });
+    await rig.strike({ kind: 'gap', venue: 'binance', count: 1 });
+    await rig.until(
+      () => (rig.countersOf('binance').errorsByCode['TW_VENUE_SNAPSHOT'] ?? 0) > before,
+      'the failure to be counted',
     );
+  });
+});
+
+describe('a shutdown notice', () => {
+  it('moves incremental books to a successor before the venue closes', async () => {
+    const { rotations, reconnections } = rig.countersOf('binance');
+    rig.fault({ kind: 'shutdown-notice', venue: 'binance', durationMs: 20_000 });
+    await rig.until(() => rig.countersOf('binance').rotations > rotations, 'a rotation');
+    expect(rig.countersOf('binance').reconnections).toBe(reconnections);
+    expect(rig.feedOf('binance')!.lost).toBe(0);
   });
 });

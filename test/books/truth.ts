@@ -37,7 +37,7 @@ export interface Instrument {
  */
 export class TrueMarket {
   readonly #simulator: Simulator;
-  readonly #instruments: readonly Instrument[];
+  readonly #instruments: Instrument[];
   readonly #books = new Map<string, TrueBook>();
   readonly #latest = new Map<string, number>();
   readonly #falls = new Set<string>();
@@ -47,7 +47,13 @@ export class TrueMarket {
 
   constructor(simulator: Simulator, instruments: readonly Instrument[]) {
     this.#simulator = simulator;
-    this.#instruments = instruments;
+    this.#instruments = [...instruments];
+    this.remember();
+  }
+
+  /** An instrument that the venues have begun to list. */
+  follow(instrument: Instrument): void {
+    this.#instruments.push(instrument);
     this.remember();
   }
 

@@ -7,20 +7,22 @@
 //
 // A successor's frames are read like the current connection's own; which of the two delivered an update first does not
 // matter, because each stream passes on a number once.
-import { DecodeKernel } from '../../kernels/decode.ts';
 import type { ExchangeStatus } from '../../protocols/exchange.ts';
 import type { ExchangeSettings } from '../../protocols/topology.ts';
 import type { SubscriptionEffect } from '../../protocols/venue.ts';
 import type { SharedHistogram } from '../../supervision/telemetry/histogram.ts';
 import { nowNs } from '../../supervision/threads/thread-clock.ts';
 import { isUsable } from '../../venues/feed.ts';
-import { type ConnectBudget, failuresAfter, reconnectDelayMs, requestConnect } from '../../venues/reconnect.ts';
+import { ASKED_WITHIN, withPatience } from '../../venues/patience.ts';
+import type { ReconnectPolicy } from '../../venues/reconnect.ts';
 import { ROTATION, type Rotation, type RotationEvent, rotate, STEADY } from '../../venues/rotation.ts';
 import type { Venue } from '../../venues/venue.ts';
 import { Counters } from './counters.ts';
 import { FrameReader } from './frame-reader.ts';
-import { lifeOf } from './life.ts';
+import { kernelFor } from './kernel.ts';
+import { isOfAge, lifeOf } from './life.ts';
 import { Link } from './link.ts';
+import { Redial } from './redial.ts';
 import type { Stream } from './stream.ts';
 import type { BookTarget, TradeTarget } from './targets.ts';
 import { wantedStreams } from './wanted-streams.ts';
@@ -40,9 +42,6 @@ export interface ExchangeOptions {
 }
 
 const NS_PER_MS = 1e6;
-/** Levels a side that an incremental book may hold, and room for symbols that are added while a connection lives. */
-const BOOK_LEVELS = 2_000;
-const BOOKS_SPARE = 16;
 /** A venue that pings us is asked for a sign of life of its own when it has been silent for this long. */
 const PING_AFTER_MS = 15_000;
 
@@ -51,23 +50,25 @@ export class Exchange {
   readonly #counters = new Counters();
   readonly #reader: FrameReader;
   #settings: ExchangeSettings;
+  /** The venue with the operator's patience. */
+  #venue: Venue;
   #streams: ReadonlyMap<string, Stream>;
   #current: Link | undefined;
   #successor: Link | undefined;
   #rotation: Rotation = STEADY;
-  #failures = 0;
-  #budget: ConnectBudget = [];
-  #connectAtNs = 0;
+  readonly #redial: Redial;
   #since = { ns: nowNs(), reason: 'starting' };
   #isClosed = false;
 
   constructor(options: ExchangeOptions) {
     this.#options = options;
     this.#settings = options.settings;
-    this.#streams = wantedStreams(options.venue, options.settings, options.bookIndex);
+    this.#redial = new Redial(options.venue.facts.limits.connects);
+    this.#venue = patientVenue(options.venue, options.settings);
+    this.#streams = wantedStreams(this.#venue, options.settings, options.bookIndex);
     this.#reader = new FrameReader({
-      newKernel: () => this.#newKernel(),
-      venue: options.venue,
+      newKernel: () => kernelFor(this.#streams.values(), options.settings.maxFrameBytes, options.books?.depth),
+      venue: this.#venue,
       restUrl: options.restUrl,
       counters: this.#counters,
       decodeTimes: options.decodeTimes,
@@ -87,14 +88,12 @@ export class Exchange {
    */
   tick(): boolean {
     const now = nowNs();
-    if (this.#current === undefined && now >= this.#connectAtNs) this.#connect(now);
+    if (this.#current === undefined && now >= this.#redial.connection.atNs) this.#connect(now);
     for (const link of this.#links()) this.#tickLink(link, now);
     this.#rotate({ kind: 'tick', nowNs: now });
-    const opened = this.#current?.openedAtNs ?? 0;
-    const rotateAfterMs = this.#rotateAfterMs();
-    if (opened > 0 && rotateAfterMs !== undefined && now - opened > rotateAfterMs * NS_PER_MS) {
+    const { limits } = this.#venue.facts;
+    if (now >= this.#redial.successor.atNs && isOfAge(this.#current, this.#settings.rotateAfterMs, limits, now))
       this.rotate('the connection is about to reach its age limit');
-    }
     let hasChanged = false;
     for (const stream of this.#streams.values()) hasChanged = this.#judge(stream, now) || hasChanged;
     return hasChanged;
@@ -112,8 +111,11 @@ export class Exchange {
     const before = this.#streams;
     const { venue, bookIndex } = this.#options;
     this.#settings = settings;
-    const wanted = wantedStreams(venue, settings, bookIndex);
-    this.#streams = new Map([...wanted].map(([name, stream]) => [name, before.get(name) ?? stream]));
+    this.#venue = patientVenue(venue, settings);
+    const wanted = wantedStreams(this.#venue, settings, bookIndex);
+    this.#streams = new Map(
+      [...wanted].map(([name, stream]) => [name, before.get(name)?.with(stream.facts) ?? stream]),
+    );
     for (const [name, stream] of before) if (!this.#streams.has(name)) this.#leaveOut(stream);
     this.#reader.route(this.#streams);
     for (const link of this.#links())
@@ -134,12 +136,13 @@ export class Exchange {
     const state = this.#current === undefined ? 'waiting' : isOpen ? 'open' : 'connecting';
     return {
       path: this.#options.path,
-      venue: this.#options.venue.facts.id,
+      venue: this.#venue.facts.id,
       connection: {
         state: this.#rotation.phase === 'overlapping' ? 'rotating' : state,
         sinceMs: this.#since.ns / NS_PER_MS,
         url: this.#options.wsUrl,
         reason: this.#since.reason,
+        provenBy: this.#current?.hasHeartbeat === true ? 'heartbeat' : 'ping',
       },
       streams: [...this.#streams.values()].map((stream) => stream.status(now)),
       counters: this.#counters.view(),
@@ -158,10 +161,7 @@ export class Exchange {
   }
 
   #connect(now: number): void {
-    const grant = requestConnect(this.#budget, this.#options.venue.facts.limits.connects, now);
-    this.#budget = grant.budget;
-    if (!grant.granted) {
-      this.#connectAtNs = grant.atNs;
+    if (!this.#redial.dial(this.#redial.connection, now)) {
       this.#since = { ns: now, reason: 'the venue allows no more connection attempts in this time' };
       return;
     }
@@ -170,16 +170,19 @@ export class Exchange {
   }
 
   #open(role: Link['role']): Link {
-    const { venue, wsUrl } = this.#options;
+    const { wsUrl } = this.#options;
     const { maxFrameBytes, handshakeTimeoutMs } = this.#settings;
     const link: Link = new Link(
       role,
-      venue,
+      this.#venue,
       { url: wsUrl, maxFrameBytes, handshakeTimeoutMs },
       {
         opened: () => this.#opened(link),
         frame: (frame, receivedNs) => this.#reader.read(link, frame, receivedNs),
-        alive: (receivedNs) => this.#alive(link, receivedNs),
+        alive: (receivedNs) => {
+          // Who has a heartbeat of its own is held to it: a venue can hang behind a front that still answers pings.
+          if (!link.hasHeartbeat) this.#alive(link, receivedNs);
+        },
         closed: (reason, isOversized) => {
           if (isOversized) this.#counters.refuse('TW_FRAME_SIZE', 0, Buffer.alloc(0));
           this.#lost(link, reason);
@@ -188,16 +191,6 @@ export class Exchange {
     );
     this.#reader.attach(link);
     return link;
-  }
-
-  #newKernel(): DecodeKernel {
-    const { books, settings } = this.#options;
-    const count = [...this.#streams.values()].filter((stream) => stream.kind === 'book-delta').length;
-    return new DecodeKernel({
-      frameBytes: settings.maxFrameBytes,
-      books: { count: count === 0 ? 0 : count + BOOKS_SPARE, levels: BOOK_LEVELS },
-      ...(books !== undefined && { depth: books.depth }),
-    });
   }
 
   #opened(link: Link): void {
@@ -213,7 +206,7 @@ export class Exchange {
     this.#reader.forget(link);
     if (link === this.#successor) {
       this.#successor = undefined;
-      this.#counters.rotationsFailed++;
+      this.#successorFailed(now);
       this.#rotate({ kind: 'successor-failed', nowNs: now });
       return;
     }
@@ -227,16 +220,24 @@ export class Exchange {
       stream.lose(now, reason);
       this.#leaveOut(stream);
     }
-    const { minMs, maxMs, resetAfterMs } = this.#settings.reconnect;
-    const policy = { baseMs: minMs, maxMs, resetAfterMs };
-    this.#connectAtNs = now + reconnectDelayMs(policy, this.#failures, this.#options.random()) * NS_PER_MS;
-    this.#failures = failuresAfter(policy, this.#failures, healthyMs);
+    this.#redial.connection.ended(this.#policy(), healthyMs, this.#options.random(), now);
     this.#counters.reconnections++;
     this.#since = { ns: now, reason };
   }
 
+  #successorFailed(now: number): void {
+    this.#counters.rotationsFailed++;
+    this.#redial.successor.ended(this.#policy(), 0, this.#options.random(), now);
+  }
+
+  #policy(): ReconnectPolicy {
+    const { minMs, ...rest } = this.#settings.reconnect;
+    return { baseMs: minMs, ...rest };
+  }
+
   #alive(link: Link, receivedNs: number): void {
     link.heardNs = receivedNs;
+    if (link !== this.#current) return;
     for (const stream of this.#streams.values()) stream.aliveNs = receivedNs;
   }
 
@@ -249,22 +250,17 @@ export class Exchange {
       return;
     }
     this.#subscriptions(link, { kind: 'tick', nowNs: now });
-    if (now - Math.max(link.heardNs, link.pingedNs, link.openedAtNs) < PING_AFTER_MS * NS_PER_MS) return;
+    const pingAfterMs = Math.min(PING_AFTER_MS, (this.#settings.aliveWithinMs ?? Infinity) / ASKED_WITHIN);
+    if (now - Math.max(link.heardNs, link.pingedNs, link.openedAtNs) < pingAfterMs * NS_PER_MS) return;
     link.pingedNs = now;
     link.ping();
-  }
-
-  #rotateAfterMs(): number | undefined {
-    const limit = this.#options.venue.facts.limits.maxAgeMs;
-    // A quarter of an hour before the venue would end the connection itself.
-    const latest = limit === undefined ? undefined : limit - 15 * 60_000;
-    return this.#settings.rotateAfterMs ?? latest;
   }
 
   // --- subscriptions and rotation ---
 
   #control(link: Link, text: string, atNs: number): void {
-    const frame = this.#options.venue.dialect.classify(text);
+    const frame = this.#venue.dialect.classify(text);
+    if (frame.kind === 'heartbeat') link.hasHeartbeat = true;
     if (frame.kind === 'unknown') this.#counters.refuse('TW_FRAME_UNKNOWN', 0, Buffer.from(text));
     this.#alive(link, atNs);
     if (frame.sequence !== undefined && !this.#reader.isNextFrame(link, frame.sequence)) return;
@@ -315,7 +311,7 @@ export class Exchange {
           this.#openSuccessor(event.nowNs);
           break;
         case 'close-successor':
-          this.#counters.rotationsFailed++;
+          this.#successorFailed(event.nowNs);
           this.#endLink(this.#successor);
           this.#successor = undefined;
           break;
@@ -329,9 +325,7 @@ export class Exchange {
   }
 
   #openSuccessor(now: number): void {
-    const grant = requestConnect(this.#budget, this.#options.venue.facts.limits.connects, now);
-    this.#budget = grant.budget;
-    if (grant.granted) {
+    if (this.#redial.dial(this.#redial.successor, now)) {
       this.#reader.beginHandover(this.#streams.values());
       this.#successor = this.#open('successor');
     } else this.#rotate({ kind: 'successor-failed', nowNs: now });
@@ -361,7 +355,7 @@ export class Exchange {
   #broken(link: Link, stream: Stream, reason: string): void {
     stream.gaps++;
     if (link === this.#current) this.#leaveOut(stream);
-    if (this.#options.venue.facts.streams[stream.kind]?.gapProof === 'connection-sequence') {
+    if (this.#venue.facts.streams[stream.kind]?.gapProof === 'connection-sequence') {
       link.end();
       this.#lost(link, reason);
       return;
@@ -380,7 +374,7 @@ export class Exchange {
   // --- feeds ---
 
   #judge(stream: Stream, now: number): boolean {
-    const hasChanged = stream.judge(this.#options.venue.facts.ackWithinMs, now);
+    const hasChanged = stream.judge(this.#venue.facts.ackWithinMs, now);
     const link = this.#current;
     if (link !== undefined && this.#rotation.phase === 'steady' && stream.isDueForRetry(now)) {
       this.#resubscribe(link, stream, `joined anew: ${stream.reason}`, now);
@@ -394,4 +388,8 @@ export class Exchange {
   #leaveOut(stream: Stream): void {
     if (stream.kind === 'book' || stream.kind === 'book-delta') this.#options.books?.leaveOut(stream.symbol);
   }
+}
+
+function patientVenue(venue: Venue, settings: ExchangeSettings): Venue {
+  return { ...venue, facts: withPatience(venue.facts, settings) };
 }

@@ -1,3 +1,4 @@
+import type { ConnectionLimits } from '../../protocols/venue.ts';
 import type { Link } from './link.ts';
 import type { Stream } from './stream.ts';
 
@@ -19,4 +20,16 @@ export function lifeOf(link: Link, streams: Iterable<Stream>, nowNs: number): 'a
   if (nowNs - heardNs > evidenceMs * NS_PER_MS) return `no sign of life for ${evidenceMs} ms`;
   if (nowNs - dataNs > dataMs * NS_PER_MS) return `timer-driven streams brought nothing for ${dataMs} ms`;
   return 'alive';
+}
+
+/** Whether it is time for a successor: at the operator's wish, else a quarter of an hour before the venue would end it. */
+export function isOfAge(
+  link: Link | undefined,
+  rotateAfterMs: number | null,
+  { maxAgeMs }: ConnectionLimits,
+  nowNs: number,
+): boolean {
+  if (link === undefined || link.openedAtNs === 0) return false;
+  const latestMs = maxAgeMs === undefined ? Number.POSITIVE_INFINITY : maxAgeMs - 15 * 60_000;
+  return nowNs - link.openedAtNs > (rotateAfterMs ?? latestMs) * NS_PER_MS;
 }

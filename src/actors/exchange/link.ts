@@ -16,6 +16,8 @@ export class Link {
   heardNs = 0;
   dataNs = 0;
   pingedNs = 0;
+  /** The venue has sent a heartbeat of its own on this connection. */
+  hasHeartbeat = false;
   /** The number of the connection's last frame, where the venue counts them over all streams. */
   frameSequence: number | undefined;
   /** How its frames are read; its incremental books are its own. */

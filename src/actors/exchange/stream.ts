@@ -13,7 +13,7 @@ const RETRY_MAX_MS = 300_000;
 export class Stream implements FeedEvidence {
   readonly name: string;
   readonly kind: StreamKind;
-  readonly facts: StreamFacts;
+  facts: StreamFacts;
   /** Index of the instrument in the merged book; -1 for streams that are not merged. */
   readonly symbol: number;
   readonly mapped: MappedSymbol;
@@ -50,6 +50,12 @@ export class Stream implements FeedEvidence {
     this.facts = facts;
     this.symbol = symbol;
     this.mapped = mapped;
+  }
+
+  /** The same stream, judged by other facts from now on. */
+  with(facts: StreamFacts): this {
+    this.facts = facts;
+    return this;
   }
 
   requested(nowNs: number): void {

@@ -1,5 +1,5 @@
 import type { ExchangeSettings, MappedSymbol } from '../../protocols/topology.ts';
-import type { StreamFacts, StreamKind } from '../../protocols/venue.ts';
+import type { StreamKind } from '../../protocols/venue.ts';
 import { streamFacts, streamName, type Venue } from '../../venues/venue.ts';
 import { Stream } from './stream.ts';
 
@@ -12,8 +12,7 @@ export function wantedStreams(
   const streams = new Map<string, Stream>();
   const add = (kind: StreamKind, mapped: MappedSymbol, index: number) => {
     const name = streamName(venue.facts, kind, mapped.symbol);
-    const facts = withStaleAfter(streamFacts(venue.facts, kind), settings.staleAfterMs);
-    streams.set(name, new Stream(name, kind, facts, index, mapped));
+    streams.set(name, new Stream(name, kind, streamFacts(venue.facts, kind), index, mapped));
   };
   const bookKind = bookKindOf(venue, settings);
   for (const mapped of settings.symbols) {
@@ -35,12 +34,4 @@ function bookKindOf(venue: Venue, { book }: ExchangeSettings): 'book' | 'book-de
     case 'venue-default':
       return venue.facts.streams.book === undefined ? 'book-delta' : 'book';
   }
-}
-
-/** The operator says how long a timer-driven stream may be silent; a fifth of that is worth showing. */
-function withStaleAfter(facts: StreamFacts, staleAfterMs: number): StreamFacts {
-  const { cadence } = facts;
-  if (cadence.kind !== 'timer' || facts.content !== 'snapshot') return facts;
-  const quietAfterMs = Math.min(cadence.quietAfterMs, staleAfterMs / 5);
-  return { ...facts, cadence: { ...cadence, quietAfterMs, staleAfterMs } };
 }

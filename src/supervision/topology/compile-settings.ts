@@ -213,6 +213,7 @@ export function exchange(config: Configuration, venue: string, connection: numbe
     restUrl: feed.restUrl ?? null,
     symbols: symbolsOf(config, venue).filter((_, index) => index % feed.connections === connection),
     staleAfterMs: feed.staleAfter,
+    aliveWithinMs: feed.aliveWithin ?? null,
     handshakeTimeoutMs: feed.handshakeTimeout,
     rotateAfterMs: feed.rotateAfter ?? null,
     maxFrameBytes: feed.maxFrame,

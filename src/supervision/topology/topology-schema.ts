@@ -61,6 +61,11 @@ const feed = section('One venue.', {
   thread: threadName('Loop thread that it runs on; its own, `feed-VENUE`, where it is left out.').optional(),
   depth: integer('Levels kept of each side.', 1, 100).prefault(20),
   staleAfter: duration('Silence after which a timer-driven book is taken out.', '100ms', '10m').prefault('5s'),
+  aliveWithin: duration(
+    "How long a change-driven book counts without a sign of life of its connection; the venue's own time where it is left out.",
+    '500ms',
+    '10m',
+  ).optional(),
   handshakeTimeout: duration('Time to connect.', '100ms', '5m').prefault('10s'),
   rotateAfter: duration(
     "Age at which a connection is replaced, make before break; a little before the venue's limit where it is left out.",

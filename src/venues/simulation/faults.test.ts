@@ -44,6 +44,26 @@ const TESTS: Readonly<Record<FaultKind, () => Promise<void>>> = {
     expect(ids(client)).toEqual(ids(client).toSorted((a, b) => a - b));
   },
 
+  async 'still-market'() {
+    const { sim, client } = await bookClient();
+    const other = await connect(sim, 'bitstamp');
+    other.send({ event: 'bts:subscribe', data: { channel: 'order_book_btcusd' } });
+    await other.frame('succeeded');
+    sim.advance(1);
+    sim.fault({ kind: 'still-market', venue: 'binance', durationMs: 60_000 });
+    sim.advance(5);
+    await settle(client);
+    await settle(other);
+    // The timer goes on and says the same; the other venue's market goes on too.
+    expect(new Set(ids(client).slice(1)).size).toBe(1);
+    expect(ids(client)).toHaveLength(6);
+    expect(new Set(other.frames.filter((frame) => frame.includes('"data"}'))).size).toBeGreaterThan(1);
+    sim.clearFaults();
+    sim.advance(5);
+    await settle(client);
+    expect(new Set(ids(client)).size).toBeGreaterThan(2);
+  },
+
   async 'ack-then-silence'() {
     const sim = await simulator();
     sim.fault({ kind: 'ack-then-silence', venue: 'bitstamp', symbol: 'btcusd' });

@@ -6,6 +6,7 @@ import { TapeworksError } from '../../protocols/errors/index.ts';
 export const FAULT_KINDS = {
   disconnect: 'ends all connections; value: a close code, else the sockets are cut',
   stall: 'holds all frames back for durationMs, then sends them at once',
+  'still-market': 'for durationMs nobody orders or trades; timers and heartbeats go on',
   'ack-then-silence': 'acks the next subscriptions but never serves them',
   duplicate: 'sends the next data frames twice',
   'out-of-order': 'sends the next data frames after the one that follows them',

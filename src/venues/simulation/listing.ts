@@ -68,11 +68,16 @@ export class Listing {
     return this.trades.from(this.stepFirstTrade, TRADES_PER_STEP_MOST * LEVELS_PER_TRADE_MOST * 2);
   }
 
-  /** Moves on by `spanUs`, ending at `nowUs` of the venue's clock, towards a fair price in units of the quote asset. */
-  step(fair: number, nowUs: number, spanUs: number): void {
+  /** A step in which nothing happens. */
+  rest(): void {
     this.book.clearChanges();
     this.stepVersion = this.book.version;
     this.stepFirstTrade = this.trades.next;
+  }
+
+  /** Moves on by `spanUs`, ending at `nowUs` of the venue's clock, towards a fair price in units of the quote asset. */
+  step(fair: number, nowUs: number, spanUs: number): void {
+    this.rest();
     const { activity, tradesPerSecond } = this.instrument;
     const random = this.#random;
     const count = random.poisson((tradesPerSecond * spanUs) / 1e6, TRADES_PER_STEP_MOST);

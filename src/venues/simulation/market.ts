@@ -22,6 +22,8 @@ export class VenueMarket {
   readonly #premium: number;
   /** How far this venue's clock is ahead of the market's. */
   clockOffsetUs = 0;
+  /** True while nobody orders or trades here. */
+  isStill: () => boolean = () => false;
 
   constructor(market: Market, venue: string, profile: MarketProfile, spell: (base: string, quote: string) => string) {
     this.#market = market;
@@ -58,8 +60,10 @@ export class VenueMarket {
   }
 
   step(stepUs: number): void {
+    const isStill = this.isStill();
     for (const listing of this.listings.values()) {
-      listing.step(this.#market.fairPrice(listing.instrument) * this.#premium, this.nowUs, stepUs);
+      if (isStill) listing.rest();
+      else listing.step(this.#market.fairPrice(listing.instrument) * this.#premium, this.nowUs, stepUs);
     }
   }
 }

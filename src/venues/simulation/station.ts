@@ -52,6 +52,7 @@ export class Station {
     this.#rules = { ...simulation.rules, ...options.rules };
     this.#stamps = options.stamps;
     this.market = market.addVenue(facts.id, simulation.profile, (base, quote) => symbolOf(facts, base, quote));
+    this.market.isStill = () => this.faults.isOn('still-market') !== undefined;
     this.hub = new VenueHub(this.faults);
     this.#simulated = simulation.start({ facts, market: this.market, hub: this.hub, faults: this.faults });
   }

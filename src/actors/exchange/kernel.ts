@@ -1,0 +1,16 @@
+import { DecodeKernel } from '../../kernels/decode.ts';
+import type { Stream } from './stream.ts';
+
+/** Levels a side that an incremental book may hold, and room for symbols that are added while a connection lives. */
+const BOOK_LEVELS = 2_000;
+const BOOKS_SPARE = 16;
+
+/** A decode kernel with room for the books that these streams build. `depth`: levels a side that are kept. */
+export function kernelFor(streams: Iterable<Stream>, frameBytes: number, depth: number | undefined): DecodeKernel {
+  const count = [...streams].filter((stream) => stream.kind === 'book-delta').length;
+  return new DecodeKernel({
+    frameBytes,
+    books: { count: count === 0 ? 0 : count + BOOKS_SPARE, levels: BOOK_LEVELS },
+    ...(depth !== undefined && { depth }),
+  });
+}
