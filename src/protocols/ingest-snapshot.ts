@@ -92,14 +92,19 @@ export interface Ledger {
 export function ledgerOf({ facts, spill }: Pick<LaneSnapshot, 'facts' | 'spill'>): Ledger | undefined {
   if (facts === null) return undefined;
   const { stored = 0, duplicate = 0, spilled = 0, dead_lettered = 0, dropped = 0, trimmed = 0 } = facts.ledger;
+  // Entries that a newly made group was given although an earlier one had settled them (or, below 0, entries that were
+  // gone from the stream before there was a group).
+  const { reoffered = 0 } = facts.ledger;
+  const added = facts.added + Math.min(0, reoffered);
   const inStream = facts.lag === undefined ? undefined : facts.pending + facts.lag;
-  const acknowledged = stored + duplicate + spilled + dead_lettered + dropped + trimmed;
+  const durable = stored + duplicate + spilled - Math.max(0, reoffered);
+  const acknowledged = durable + dead_lettered + dropped + trimmed;
   return {
-    added: facts.added,
-    stored: stored + duplicate + spilled - spill.records,
+    added,
+    stored: durable - spill.records,
     deadLettered: dead_lettered,
     dropped: dropped + trimmed,
     pending: (inStream ?? 0) + spill.records,
-    balance: inStream === undefined ? undefined : facts.added - acknowledged - inStream,
+    balance: inStream === undefined ? undefined : added - acknowledged - inStream,
   };
 }

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Acknowledgement, LedgerTerm, RedisStream } from './redis-stream.ts';
+import type { Acknowledgement, RedisStream } from './redis-stream.ts';
 
 /** Entries whose fate is durable, on their way out of the pending list. */
 export interface PendingAck extends Acknowledgement {
@@ -80,7 +80,6 @@ export class Acknowledger {
     this.#events.reached('before-ack');
     const missing = await this.#stream.acknowledge(ack);
     this.#events.reached('after-ack');
-    if (missing > 0) await this.#stream.correct(takenBack(ack.counts, missing)).catch(() => undefined);
     return missing;
   }
 
@@ -89,18 +88,4 @@ export class Acknowledger {
     const pending = await this.#stream.stillPending([ids[0]!, ids.at(-1)!]).catch(() => undefined);
     return pending !== undefined && pending.size === 0;
   }
-}
-
-const TERMS: readonly LedgerTerm[] = ['duplicate', 'stored', 'spilled', 'dead_lettered', 'dropped', 'trimmed'];
-
-/** An entry that was not pending was counted before, so it is counted back: as a duplicate first, if there are any. */
-function takenBack(counts: Acknowledgement['counts'], missing: number): Partial<Record<LedgerTerm, number>> {
-  const back: Partial<Record<LedgerTerm, number>> = {};
-  let left = missing;
-  for (const term of TERMS) {
-    const by = Math.min(left, counts[term] ?? 0);
-    if (by > 0) back[term] = -by;
-    left -= by;
-  }
-  return back;
 }

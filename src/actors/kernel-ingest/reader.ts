@@ -65,6 +65,7 @@ export class StreamReader {
   readonly #alone = new Set<string>();
   #state: ReaderState;
   #closed = false;
+  #claims = 0;
   readonly #claiming: NodeJS.Timeout;
   #rest: NodeJS.Timeout | undefined;
 
@@ -99,9 +100,10 @@ export class StreamReader {
     this.#dispatch({ kind: 'stop' });
   }
 
-  /** Resolves once the read under way has come back and been handed on. */
+  /** Resolves once the reads under way have come back and been handed on. */
   async quiet(): Promise<void> {
-    while (this.#state.reading && !this.#closed) await new Promise((resolve) => setTimeout(resolve, 5));
+    while ((this.#state.reading || this.#claims > 0) && !this.#closed)
+      await new Promise((resolve) => setTimeout(resolve, 5));
   }
 
   acknowledgedAll(): Promise<void> {
@@ -223,8 +225,17 @@ export class StreamReader {
   }
 
   async #claim(): Promise<ReaderMessage> {
+    this.#claims++;
+    try {
+      return await this.#claimed();
+    } finally {
+      this.#claims--;
+    }
+  }
+
+  async #claimed(): Promise<ReaderMessage> {
     const { redis, settings, counters } = this.#options;
-    const { entries, deleted } = await redis.claim(settings.claimIdleMs, settings.readCount);
+    const { entries, deleted } = await redis.claim(settings.claimIdleMs, settings.readCount, () => this.#inFlightIds());
     counters.claimed += entries.length;
     counters.redelivered += entries.length;
     // Redis removed these from the pending list itself.

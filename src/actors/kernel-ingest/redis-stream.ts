@@ -2,6 +2,7 @@ import { Redis } from 'ioredis';
 import { type DeadLetter, deadLetterFields } from '../../protocols/dead-letter.ts';
 import { ENVELOPE_FIELD } from '../../protocols/envelope.ts';
 import type { StreamFacts } from '../../protocols/ingest-snapshot.ts';
+import { olderOf } from '../spill/segment-scan.ts';
 import { EntryFeed } from './entry-feed.ts';
 import type { StreamEntry } from './entry-parser.ts';
 
@@ -11,7 +12,7 @@ export interface PendingEntry {
 }
 
 /** Terms of the ledger that a settlement adds to. */
-export type LedgerTerm = 'stored' | 'duplicate' | 'spilled' | 'dead_lettered' | 'dropped' | 'trimmed';
+export type LedgerTerm = 'stored' | 'duplicate' | 'spilled' | 'dead_lettered' | 'dropped' | 'trimmed' | 'reoffered';
 
 /** One step of the ledger: entries leave the pending list and their fates are counted, all at once or not at all. */
 export interface Acknowledgement {
@@ -34,12 +35,17 @@ export interface RedisStreamOptions {
 const COMMAND_MS = 5_000;
 const ACK_CHUNK = 1_000;
 const REPLIES_KEPT = 1_000;
+const SETTLED = ['stored', 'duplicate', 'spilled', 'dead_lettered', 'dropped', 'trimmed', 'reoffered'] as const;
+/** An entry that was not pending was counted before, so it is counted back: as a duplicate first, if there are any. */
+const TAKEN_BACK = ['duplicate', 'stored', 'spilled', 'dead_lettered', 'dropped', 'trimmed'] as const;
 
 /** The commands of one stream. One connection only ever waits for entries; all others go over a second one. */
 export class RedisStream {
   readonly #options: RedisStreamOptions;
   readonly #control: Redis;
   readonly #feed: EntryFeed;
+  /** What reads the ledger and then changes it takes turns. */
+  #turn: Promise<unknown> = Promise.resolve();
   readonly ledgerKey: string;
   readonly repliesKey: string;
   readonly poisonKey: string;
@@ -69,15 +75,52 @@ export class RedisStream {
     return client;
   }
 
-  /** Makes the group from the stream's first entry on: ids already stored are absorbed, skipped ones would be lost. */
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const done = this.#turn.then(work, work);
+    this.#turn = done.catch(() => undefined);
+    return done;
+  }
+
+  /**
+   * Makes the group from the stream's first entry on: ids already stored are absorbed, skipped ones would be lost. A new
+   * group is given every entry that is still in the stream, also those that an earlier one has acknowledged: the ledger
+   * counts them as `reoffered`, so that it balances again. Worked: 100 added, 90 acknowledged, 60 still there, 10 of them
+   * not acknowledged; 90 + 60 - 100 = 50 will be acknowledged twice.
+   */
   async ensureGroup(): Promise<void> {
     await this.#ready();
-    const { stream, group } = this.#options;
-    try {
-      await this.#control.xgroup('CREATE', stream, group, '0', 'MKSTREAM');
-    } catch (error) {
+    await this.#inTurn(async () => {
+      const { stream, group } = this.#options;
+      const { added, length, acknowledged, hasGroup } = await this.#position();
+      if (hasGroup) return;
+      const reoffered = acknowledged + length - added;
+      const answers = await this.#control
+        .multi()
+        .xgroup('CREATE', stream, group, '0', 'MKSTREAM')
+        .hincrby(this.ledgerKey, 'reoffered', reoffered)
+        .exec();
+      const error = answers?.[0]?.[0] ?? null;
+      if (error === null) return;
+      await this.correct({ reoffered: -reoffered });
+      // Another kernel was first, and has counted them.
       if (!String(error).includes('BUSYGROUP')) throw error;
-    }
+    });
+  }
+
+  async #position(): Promise<{ added: number; length: number; acknowledged: number; hasGroup: boolean }> {
+    const { stream, group } = this.#options;
+    const ledger = await this.#control.hgetall(this.ledgerKey);
+    const { reoffered = 0, ...settled } = Object.fromEntries(SETTLED.map((term) => [term, Number(ledger[term] ?? 0)]));
+    const acknowledged = Object.values(settled).reduce((sum, count) => sum + count, 0) - reoffered;
+    if ((await this.#control.exists(stream)) === 0) return { added: 0, length: 0, acknowledged, hasGroup: false };
+    const info = pairsOf(await this.#control.call('XINFO', 'STREAM', stream));
+    const groups = ((await this.#control.call('XINFO', 'GROUPS', stream)) as unknown[]).map(pairsOf);
+    return {
+      added: Number(info.get('entries-added')),
+      length: Number(info.get('length')),
+      acknowledged,
+      hasGroup: groups.some((found) => found.get('name') === group),
+    };
   }
 
   #ready(): Promise<void> {
@@ -157,48 +200,54 @@ export class RedisStream {
   }
 
   /**
-   * Takes over entries that other consumers have left pending for `idleMs`. XAUTOCLAIM would also hand us our own old
-   * ones, which are on their way already, so only ids that were seen with another consumer are taken.
+   * Takes over entries that other consumers have left pending for `idleMs`. XAUTOCLAIM hands us our own old ones as well;
+   * those are on their way already and are left out.
    */
-  async claim(idleMs: number, count: number): Promise<{ entries: readonly StreamEntry[]; deleted: readonly string[] }> {
+  async claim(
+    idleMs: number,
+    count: number,
+    onTheirWay: () => ReadonlySet<string>,
+  ): Promise<{ entries: readonly StreamEntry[]; deleted: readonly string[] }> {
+    const { group, consumer, stream } = this.#options;
+    const from = await this.#oldestOfOthers(idleMs);
+    if (from === undefined) return { entries: [], deleted: [] };
+    const answer = (await this.#control.callBuffer(
+      ...(['XAUTOCLAIM', stream, group, consumer, idleMs, from, 'COUNT', count] as const),
+    )) as [Buffer, unknown[], Buffer[] | undefined];
+    const ours = onTheirWay();
+    const entries = answer[1].map(entryOf).filter(({ id, deleted }) => !deleted && !ours.has(id));
+    const deleted = (answer[2] ?? []).map(String);
+    // Redis took these out of the pending list itself.
+    if (deleted.length > 0) await this.correct({ trimmed: deleted.length });
+    return { entries, deleted };
+  }
+
+  /** The oldest entry that some other consumer has left pending for so long. */
+  async #oldestOfOthers(idleMs: number): Promise<string | undefined> {
     const { group, consumer, stream } = this.#options;
     const consumers = ((await this.#control.call('XINFO', 'CONSUMERS', stream, group)) as unknown[]).map(pairsOf);
-    for (const other of consumers.filter(
-      (found) => found.get('name') !== consumer && Number(found.get('pending')) > 0,
-    )) {
+    const others = consumers.filter((one) => one.get('name') !== consumer && Number(one.get('pending')) > 0);
+    let oldest: string | undefined;
+    for (const other of others) {
       const name = String(other.get('name'));
-      const left = (await this.#control.call(
-        'XPENDING',
-        stream,
-        group,
-        'IDLE',
-        idleMs,
-        '-',
-        '+',
-        count,
-        name,
+      const [first] = (await this.#control.call(
+        ...(['XPENDING', stream, group, 'IDLE', idleMs, '-', '+', 1, name] as const),
       )) as unknown[][];
-      if (left.length === 0) continue;
-      const theirs = new Set(left.map((row) => String(row[0])));
-      const from = String(left[0]![0]);
-      const answer = (await this.#control.callBuffer(
-        'XAUTOCLAIM',
-        stream,
-        group,
-        consumer,
-        idleMs,
-        from,
-        'COUNT',
-        count,
-      )) as [Buffer, unknown[], Buffer[] | undefined];
-      const entries = answer[1].map(entryOf).filter(({ id, deleted }) => !deleted && theirs.has(id));
-      return { entries, deleted: (answer[2] ?? []).map(String) };
+      if (first !== undefined) oldest = olderOf(oldest, String(first[0]));
     }
-    return { entries: [], deleted: [] };
+    return oldest;
   }
 
   /** Acknowledges and counts in one transaction. Answers how many of the entries were not pending. */
-  async acknowledge({ ids, counts, letters, replies }: Acknowledgement): Promise<number> {
+  acknowledge(acknowledgement: Acknowledgement): Promise<number> {
+    return this.#inTurn(async () => {
+      const missing = await this.#acknowledge(acknowledgement);
+      if (missing > 0) await this.correct(takenBack(acknowledgement.counts, missing)).catch(() => undefined);
+      return missing;
+    });
+  }
+
+  async #acknowledge({ ids, counts, letters, replies }: Acknowledgement): Promise<number> {
     const { stream, group, deadLetterStream } = this.#options;
     const transaction = this.#control.multi();
     for (const letter of letters) transaction.xadd(deadLetterStream, '*', ...deadLetterFields(letter));
@@ -215,18 +264,20 @@ export class RedisStream {
     return ids.length - acked.reduce((sum, [, count]) => sum + Number(count), 0);
   }
 
-  /** Takes counts back that belonged to entries which had left the pending list before. */
+  /** Brings the ledger in line with what left the pending list other than by an acknowledgement. */
   async correct(counts: Readonly<Partial<Record<LedgerTerm, number>>>): Promise<void> {
     const batch = this.#control.multi();
     for (const [term, by] of Object.entries(counts)) batch.hincrby(this.ledgerKey, term, by);
     await batch.exec();
   }
 
-  /** Dead letters of entries that were acknowledged before. */
+  /** Dead letters of entries that were acknowledged as spilled. */
   async bury(letters: readonly DeadLetter[]): Promise<void> {
     const transaction = this.#control.multi();
     for (const letter of letters) transaction.xadd(this.#options.deadLetterStream, '*', ...deadLetterFields(letter));
-    await transaction.exec();
+    transaction.hincrby(this.ledgerKey, 'spilled', -letters.length);
+    transaction.hincrby(this.ledgerKey, 'dead_lettered', letters.length);
+    for (const [error] of (await transaction.exec()) ?? []) if (error !== null) throw error;
   }
 
   /** Counts that an entry is about to be handled alone; answers how often that was so. */
@@ -311,6 +362,17 @@ function entryOf(raw: unknown): StreamEntry {
 
 const FIELD = Buffer.from(ENVELOPE_FIELD);
 const isEnvelopeField = (name: Buffer) => name.length === FIELD.length && name[0] === FIELD[0] && name.equals(FIELD);
+
+function takenBack(counts: Acknowledgement['counts'], missing: number): Partial<Record<LedgerTerm, number>> {
+  const back: Partial<Record<LedgerTerm, number>> = {};
+  let left = missing;
+  for (const term of TAKEN_BACK) {
+    const by = Math.min(left, counts[term] ?? 0);
+    if (by > 0) back[term] = -by;
+    left -= by;
+  }
+  return back;
+}
 
 function pairsOf(list: unknown): Map<string, unknown> {
   const items = list as unknown[];
