@@ -1,9 +1,10 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { EventWriter } from '../actors/sink/event-writer.ts';
+import { advanceNote, type DamageNote, type NoteState, readNotes } from '../actors/spill/damage-notes.ts';
 import { diskFs } from '../actors/spill/file-system.ts';
 import { lockFolder } from '../actors/spill/folder-lock.ts';
-import { advanceNote, readNotes, SEGMENT_NAME } from '../actors/spill/recovery.ts';
+import { SEGMENT_NAME } from '../actors/spill/recovery.ts';
 import { scanSegment } from '../actors/spill/segment-scan.ts';
 import { SpillStore } from '../actors/spill/spill-store.ts';
 import { decodeEnvelope, isRefusal } from '../protocols/envelope.ts';
@@ -113,20 +114,26 @@ async function verify(folder: string, values: Values): Promise<number> {
     }
     for (const { note, state } of await readNotes(diskFs, path)) {
       if (state === 'acknowledged') continue;
-      damaged++;
-      const { segment, lost, recovered = 0 } = note;
+      // What is still pending is to be looked for in Redis first; the kernel does that when it runs.
+      const seen = values.acknowledge === true && state === 'settled';
+      if (seen) await advanceNote(diskFs, path, note, 'settled', 'acknowledged');
+      else if (note.kind === 'damaged') damaged++;
       print(
         values,
-        { stream, ...note, state },
-        `QUARANTINED ${stream} ${segment}: ${lost} lost, ${recovered} found again in Redis (${state})`,
+        { stream, ...note, state: seen ? 'acknowledged' : state },
+        `${seen ? 'ACKNOWLEDGED' : 'QUARANTINED'} ${stream} ${note.segment}: ${tellOf(note, state)}`,
       );
-      // What is still pending is to be looked for in Redis first; the kernel does that when it runs.
-      if (values.acknowledge === true && state === 'settled')
-        await advanceNote(diskFs, path, note, 'settled', 'acknowledged');
     }
   }
-  if (damaged === 0 && values.json !== true) print(values, {}, 'every segment is whole');
+  if (damaged === 0 && values.json !== true) print(values, {}, 'every segment is whole, and no damage waits for you');
   return damaged === 0 ? EXIT.ok : EXIT.failed;
+}
+
+function tellOf({ kind, lost, recovered = 0 }: DamageNote, state: NoteState): string {
+  const what = kind === 'damaged' ? `${lost} lost` : `left ${kind} by a crash`;
+  if (state === 'pending') return `${what}; a running kernel looks for it in Redis once Postgres takes rows`;
+  const still = Math.max(0, lost - recovered);
+  return `${what}, ${recovered} found again in Redis${still === 0 ? '' : `, ${still} GONE`}; --acknowledge says that you know`;
 }
 
 async function dump(path: string | undefined, values: Values): Promise<number> {

@@ -48,6 +48,14 @@ export function batchOf(rows: readonly EventRow[]): EventBatch {
   return { rows, bytes: rows.reduce((sum, row) => sum + rowBytes(row), 0) };
 }
 
+/** A spilled record that cannot be stored: its entry was acknowledged long ago, so only its dead letter is to be written. */
+export interface Unstorable {
+  readonly entryId: string;
+  readonly deliveries: number;
+  readonly raw: Buffer;
+  readonly refusal: Refusal;
+}
+
 export function deadLetterOf(stream: string, { row, refusal }: RefusedRow): DeadLetter {
   const { entryId, deliveries, event } = row;
   return { ...refusal, stage: 'sql', stream, entryId, deliveries, raw: event.raw };

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import pg from 'pg';
 import { RedisStream } from '../../src/actors/kernel-ingest/redis-stream.ts';
-import { QUARANTINE } from '../../src/actors/spill/recovery.ts';
+import { QUARANTINE } from '../../src/actors/spill/damage-notes.ts';
 import { spillFolder } from '../../src/actors/spill/yard.ts';
 import { parseDeadLetter } from '../../src/protocols/dead-letter.ts';
 import { ledgerOf } from '../../src/protocols/ingest-snapshot.ts';

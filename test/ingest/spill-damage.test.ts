@@ -131,7 +131,7 @@ describe('a damaged segment', () => {
     fs.put(`/spill/${name}`, fs.bytesOf(`/spill/${name}`).subarray(0, 200));
     const opened = await SpillStore.open(optionsFor(fs));
     const [note] = await opened.pendingDamage();
-    await opened.settleDamage(note!, 3);
+    await opened.settleDamage([note!], 3);
     const again = await SpillStore.open(optionsFor(fs));
     expect(await again.pendingDamage()).toEqual([]);
     expect(await again.unacknowledgedDamage()).toMatchObject([{ segment: name, recovered: 3 }]);

@@ -39,8 +39,19 @@ async function replayOnce(store: SpillStore, ledger: Ledger, random: Random): Pr
   return true;
 }
 
+/** A full disk may refuse the note; then it is written another time. */
+async function settleSome(store: SpillStore, random: Random): Promise<void> {
+  try {
+    await store.settleDamage(await store.pendingDamage(), random.below(2));
+  } catch (error) {
+    if (error instanceof PowerLoss) throw error;
+  }
+}
+
 async function live(store: SpillStore, ledger: Ledger, random: Random): Promise<void> {
   for (let step = 0; step < 30; step++) {
+    // Now and then Redis has been searched for what the damage took, and someone has looked at it.
+    if (random.chance(0.1)) await settleSome(store, random);
     if (random.chance(0.75)) {
       const batch: SpillInput[] = Array.from({ length: random.between(1, 12) }, () => {
         const entryId = `${1_000 + ledger.issued.size}-0`;
@@ -85,6 +96,10 @@ async function oneLife(seed: number): Promise<string[]> {
   const replayed = ledger.order.filter((id) => promised.has(id));
   const seen = new Set(replayed);
   if (replayed.join() !== ledger.promised.filter((id) => seen.has(id)).join()) faults.push('out of order');
+  // Whatever stage of start-up the power cut short, the next one finishes it.
+  faults.push(...store.unreadable);
+  await store.settleDamage(await store.pendingDamage(), 0);
+  if ((await store.pendingDamage()).length > 0) faults.push('damage that is never settled');
   if (store.segments !== 0 || store.records !== 0) faults.push(`${store.segments} segments left`);
   return faults;
 }

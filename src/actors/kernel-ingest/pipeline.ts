@@ -1,4 +1,4 @@
-import { deadLetterOf, type LaneHealth, type RefusedRow } from '../../protocols/ingest.ts';
+import type { LaneHealth, Unstorable } from '../../protocols/ingest.ts';
 import type { StreamFacts } from '../../protocols/ingest-snapshot.ts';
 import type { KernelIngestSettings, WhenFull } from '../../protocols/topology.ts';
 import type { EventStore } from '../sink/event-writer.ts';
@@ -7,6 +7,7 @@ import type { Writers } from '../sink/writers.ts';
 import type { SpillPoint, SpillStore } from '../spill/spill-store.ts';
 import type { SpillYard } from '../spill/yard.ts';
 import { IngestCounters } from './counters.ts';
+import { letterOf } from './decode-entries.ts';
 import { Liveness } from './liveness.ts';
 import { type ReadPoint, StreamReader } from './reader.ts';
 import { RedisStream } from './redis-stream.ts';
@@ -85,7 +86,9 @@ export class Pipeline {
       counters.spillLost += note.lost;
       if (note.kind === 'torn') counters.tornTails++;
       options.warn(
-        `spill segment ${note.segment} is ${note.kind}: ${note.lost} records lost, ${note.bytes} bytes set aside`,
+        note.kind === 'open'
+          ? `spill segment ${note.segment} was left open; Redis is asked whether something is missing behind it`
+          : `spill segment ${note.segment} is ${note.kind}: ${note.lost} records lost, ${note.bytes} bytes set aside`,
       );
     }
     for (const trouble of this.#spill.unreadable) options.warn(`spill: ${trouble}`);
@@ -98,7 +101,7 @@ export class Pipeline {
           options.writers.republish(settlement.stored);
           this.#reader?.settle(settlement);
         },
-        bury: (refused) => this.#bury(refused),
+        bury: (unstorable) => this.#bury(unstorable),
         pressure: (on) => this.#reader?.pressure(on),
         wrote: (rows, seconds) => counters.wrote(rows, seconds),
         replayed: (rows, duplicates) => {
@@ -145,7 +148,8 @@ export class Pipeline {
     if (this.#closed) return;
     this.#damage = [
       ...(await this.#spill.unacknowledgedDamage()).map(
-        ({ segment, lost, recovered }) => `${segment}: ${lost} lost, ${recovered ?? 0} found again in Redis`,
+        ({ segment, lost, recovered }) =>
+          `${segment}: ${lost} lost, ${recovered === undefined ? 'to be looked for' : `${recovered} found again`} in Redis`,
       ),
       ...this.#spill.unreadable,
     ];
@@ -176,8 +180,10 @@ export class Pipeline {
     if (floor !== undefined) this.counters.trimmedByKernel += await this.#redis.trim(floor);
   }
 
-  async #bury(refused: readonly RefusedRow[]): Promise<void> {
-    const letters = refused.map((one) => deadLetterOf(this.stream, one));
+  async #bury(unstorable: readonly Unstorable[]): Promise<void> {
+    const letters = unstorable.map(({ refusal, entryId, deliveries, raw }) =>
+      letterOf(refusal, this.stream, entryId, deliveries, raw),
+    );
     while (!this.#closed) {
       try {
         await this.#redis.bury(letters);

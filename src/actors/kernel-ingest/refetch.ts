@@ -1,6 +1,8 @@
 import type { EventRow } from '../../protocols/ingest.ts';
 import type { KernelIngestSettings } from '../../protocols/topology.ts';
 import type { EventStore } from '../sink/event-writer.ts';
+import { classifyFailure } from '../sink/sqlstate.ts';
+import { olderOf } from '../spill/segment-scan.ts';
 import type { SpillStore } from '../spill/spill-store.ts';
 import { decodeEntries } from './decode-entries.ts';
 import { wallClockNs } from './reader.ts';
@@ -23,7 +25,10 @@ export async function refetchLost(
   const notes = await spill.pendingDamage();
   if (notes.length === 0) return 0;
   const { lastDelivered } = await redis.facts();
-  let from = '-';
+  // A note that tells after which entry something may be missing saves the way through all that lies before.
+  const after = notes.every((note) => note.after !== undefined) ? notes.map((note) => note.after) : [undefined];
+  const oldest = after.reduce(olderOf);
+  let from = oldest === undefined ? '-' : `(${oldest}`;
   let recovered = 0;
   for (;;) {
     const entries = await redis.range(from, lastDelivered, CHUNK);
@@ -31,11 +36,22 @@ export async function refetchLost(
     from = `(${entries.at(-1)!.id}`;
     const { rows } = decodeEntries(entries, wallClockNs(), () => 1, stream, settings);
     const settled = await withoutPending(redis, rows);
-    recovered += (await store.write(settled)).inserted;
+    recovered += await stored(store, settled);
   }
-  // One search serves all notes; what it found cannot be told apart by file, so the first note carries the sum.
-  for (const [at, note] of notes.entries()) await spill.settleDamage(note, at === 0 ? recovered : 0);
+  await spill.settleDamage(notes, recovered);
   return recovered;
+}
+
+/** Stores what is not there yet. A row that Postgres refused before is refused again; it has its dead letter. */
+async function stored(store: EventStore, rows: readonly EventRow[]): Promise<number> {
+  try {
+    return (await store.write(rows)).inserted;
+  } catch (error) {
+    if (classifyFailure(error).class !== 'data') throw error;
+    if (rows.length <= 1) return 0;
+    const half = rows.length >> 1;
+    return (await stored(store, rows.slice(0, half))) + (await stored(store, rows.slice(half)));
+  }
 }
 
 async function withoutPending(redis: RedisStream, rows: readonly EventRow[]): Promise<readonly EventRow[]> {

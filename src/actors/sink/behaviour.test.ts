@@ -20,9 +20,14 @@ const row = (n: number): EventRow => ({
 });
 const rows = (...numbers: number[]) => numbers.map(row);
 const store = (...numbers: number[]): SinkMessage => ({ kind: 'store', batch: batchOf(rows(...numbers)) });
+const failure = (kind: WriteFailure['class'], timedOut = false): WriteFailure => ({
+  class: kind,
+  timedOut,
+  reason: `some ${kind}`,
+});
 const failed = (kind: WriteFailure['class'], timedOut = false): SinkMessage => ({
   kind: 'write-failed',
-  failure: { class: kind, timedOut, reason: kind },
+  failure: failure(kind, timedOut),
 });
 const written: SinkMessage = { kind: 'written', duplicates: 0, elapsedMs: 5 };
 
@@ -32,7 +37,7 @@ function play(
   backlog: number,
   ...messages: SinkMessage[]
 ): { state: SinkState; said: string[][] } {
-  let [state, effects] = initialSink(settings, postgresUp, backlog);
+  let [state, effects] = initialSink(settings, postgresUp ? undefined : failure('outage'), backlog);
   const said = [effects.map(spell)];
   for (const message of messages) {
     [state, effects] = receiveSink(state, message, settings);
@@ -120,7 +125,7 @@ describe('a flowing lane', () => {
     expect(play(true, 0, store(1, 2, 3, 4), failed('outage', true)).state.mode).toBe('spilling');
     expect(play(true, 0, store(1, 2, 3, 4), failed('schema')).state).toMatchObject({
       mode: 'spilling',
-      trouble: 'schema',
+      trouble: { fault: 'schema', reason: 'some schema' },
     });
   });
 });
@@ -128,7 +133,7 @@ describe('a flowing lane', () => {
 describe('a batch of which Postgres refuses every row', () => {
   it('is spilled, not dead-lettered: the tables are at fault', () => {
     const wide = { ...settings, batchRows: 32 };
-    let [state] = initialSink(wide, true, 0);
+    let [state] = initialSink(wide, undefined, 0);
     [state] = receiveSink(state, store(...Array.from({ length: 32 }, (_, n) => n)), wide);
     const said: string[] = [];
     for (let n = 0; n < 100 && state.mode === 'flowing'; n++) {
@@ -144,7 +149,7 @@ describe('a batch of which Postgres refuses every row', () => {
 
 describe('a spilling lane', () => {
   it('asks after Postgres less and less often', () => {
-    const no: SinkMessage = { kind: 'probed', ok: false, reason: 'refused', backlog: 0 };
+    const no: SinkMessage = { kind: 'probed', failure: failure('outage'), backlog: 0 };
     const { state } = play(false, 0, { kind: 'probe' }, no, { kind: 'probe' }, no, { kind: 'probe' }, no);
     expect(state.probeMs).toBe(400);
   });
@@ -163,7 +168,7 @@ describe('a spilling lane', () => {
   });
 
   it('goes straight back to flowing when nothing was spilled', () => {
-    const { said, state } = play(false, 0, { kind: 'probe' }, { kind: 'probed', ok: true, reason: '', backlog: 0 });
+    const { said, state } = play(false, 0, { kind: 'probe' }, { kind: 'probed', failure: undefined, backlog: 0 });
     expect(state.mode).toBe('flowing');
     expect(said[1]).toEqual(['probe']);
   });
@@ -186,6 +191,14 @@ describe('a draining lane', () => {
     const { said, state } = play(true, 2, replay, failed('outage', true));
     expect(said[2]).toEqual(['rewind', 'arm probe']);
     expect(state).toMatchObject({ mode: 'spilling', waiting: [], replaying: false });
+  });
+
+  it('asks less and less often after a server that answers and does not take the rows, and stays in trouble', () => {
+    const replay: SinkMessage = { kind: 'replayed', rows: rows(1, 2) };
+    const answers: SinkMessage = { kind: 'probed', failure: undefined, backlog: 2 };
+    const { state } = play(true, 2, replay, failed('schema'), answers, replay, failed('schema'), answers);
+    expect(state).toMatchObject({ mode: 'draining', probeMs: 400, trouble: { fault: 'schema' } });
+    expect(receiveSink(receiveSink(state, replay, settings)[0], written, settings)[0].trouble).toBeUndefined();
   });
 
   it('buries a replayed row that Postgres refuses', () => {

@@ -7,7 +7,7 @@ import {
   type Settlement,
 } from '../../protocols/ingest.ts';
 import type { SinkSettings } from '../../protocols/topology.ts';
-import type { WriteFailure } from './sqlstate.ts';
+import { type Fault, faultOf, type WriteFailure } from './sqlstate.ts';
 
 // One lane of the sink: rows in, durable rows out, in order. No clock, no socket; what it wants done, it returns.
 //
@@ -37,6 +37,11 @@ interface Work {
   readonly attempts: number;
 }
 
+export interface Trouble {
+  readonly fault: Fault;
+  readonly reason: string;
+}
+
 export interface SinkState {
   readonly mode: SinkMode;
   readonly waiting: readonly EventRow[];
@@ -52,8 +57,8 @@ export interface SinkState {
   readonly blocked: string | undefined;
   readonly failuresInARow: number;
   readonly probeMs: number;
-  /** Why the lane is not flowing. */
-  readonly trouble: string | undefined;
+  /** Why the lane is not flowing, or was not until the last write that went well. */
+  readonly trouble: Trouble | undefined;
   /** Adapts between ROWS_MIN and the configured maximum, to keep a write near TARGET_MS. */
   readonly rowsMax: number;
   readonly flushing: boolean;
@@ -69,7 +74,7 @@ export type SinkMessage =
   | { readonly kind: 'spill-refused'; readonly reason: string }
   | { readonly kind: 'spill-retry' }
   | { readonly kind: 'probe' }
-  | { readonly kind: 'probed'; readonly ok: boolean; readonly reason: string; readonly backlog: number }
+  | { readonly kind: 'probed'; readonly failure: WriteFailure | undefined; readonly backlog: number }
   | { readonly kind: 'replayed'; readonly rows: readonly EventRow[] }
   | { readonly kind: 'replay-committed'; readonly backlog: number }
   /** Under extreme pressure: gives up the oldest waiting rows of these types. */
@@ -100,9 +105,11 @@ const SPILL_RETRY_MS = 1_000;
 /** So many rows in a row, none stored: the tables are at fault. */
 const REFUSED_SUSPICIOUS = 16;
 
-export function initialSink(settings: Settings, postgresUp: boolean, backlog: number): Step {
+/** Starts to flow, to drain, or, where the first look at Postgres failed, to spill. */
+export function initialSink(settings: Settings, failure: WriteFailure | undefined, backlog: number): Step {
+  const isUp = failure === undefined;
   const state: SinkState = {
-    mode: postgresUp ? (backlog > 0 ? 'draining' : 'flowing') : 'spilling',
+    mode: isUp ? (backlog > 0 ? 'draining' : 'flowing') : 'spilling',
     waiting: [],
     waitingBytes: 0,
     due: false,
@@ -114,11 +121,11 @@ export function initialSink(settings: Settings, postgresUp: boolean, backlog: nu
     blocked: undefined,
     failuresInARow: 0,
     probeMs: settings.breaker.probeMinMs,
-    trouble: postgresUp ? undefined : 'Postgres did not answer at start',
+    trouble: isUp ? undefined : troubleOf(failure),
     rowsMax: Math.min(settings.batchRows, 1_000),
     flushing: false,
   };
-  const probing: readonly SinkEffect[] = postgresUp ? [] : [{ kind: 'arm', timer: 'probe', afterMs: state.probeMs }];
+  const probing: readonly SinkEffect[] = isUp ? [] : [{ kind: 'arm', timer: 'probe', afterMs: state.probeMs }];
   return proceed(state, settings, probing);
 }
 
@@ -254,11 +261,20 @@ function evict(state: SinkState, types: ReadonlySet<string>, rows: number): Step
   return [{ ...state, waiting, waitingBytes }, [{ kind: 'settle', settlement: { ...NOTHING_SETTLED, dropped } }]];
 }
 
-function probed(state: SinkState, answer: { ok: boolean; reason: string; backlog: number }, settings: Settings): Step {
+const troubleOf = (failure: WriteFailure): Trouble => ({ fault: faultOf(failure), reason: failure.reason });
+
+const slower = (state: SinkState, settings: Settings) => Math.min(state.probeMs * 2, settings.breaker.probeMaxMs);
+
+function probed(
+  state: SinkState,
+  answer: { readonly failure: WriteFailure | undefined; readonly backlog: number },
+  settings: Settings,
+): Step {
   if (state.mode !== 'spilling') return [state, []];
-  if (!answer.ok) {
-    const probeMs = Math.min(state.probeMs * 2, settings.breaker.probeMaxMs);
-    return [{ ...state, probeMs, trouble: answer.reason }, [{ kind: 'arm', timer: 'probe', afterMs: probeMs }]];
+  if (answer.failure !== undefined) {
+    const probeMs = slower(state, settings);
+    const trouble = troubleOf(answer.failure);
+    return [{ ...state, probeMs, trouble }, [{ kind: 'arm', timer: 'probe', afterMs: probeMs }]];
   }
   return proceed({ ...state, mode: 'draining', backlog: answer.backlog }, settings);
 }
@@ -276,7 +292,7 @@ function partWritten(state: SinkState, duplicates: number, elapsedMs: number, se
   if (work === undefined) return [state, []];
   const [rows = [], ...parts] = work.parts;
   const rowsMax = adapted(state.rowsMax, rows.length, elapsedMs, settings.batchRows);
-  const healthy = { ...state, rowsMax, failuresInARow: 0, probeMs: settings.breaker.probeMinMs };
+  const healthy = { ...state, rowsMax, failuresInARow: 0, probeMs: settings.breaker.probeMinMs, trouble: undefined };
   const done: SinkEffect =
     work.origin === 'live'
       ? { kind: 'settle', settlement: { ...NOTHING_SETTLED, stored: rows, duplicates } }
@@ -315,7 +331,9 @@ function partFailed(state: SinkState, failure: WriteFailure, settings: Settings)
   const failuresInARow = state.failuresInARow + 1;
   const open = failure.timedOut || failure.class !== 'outage' || failuresInARow >= settings.breaker.failures;
   const counted = { ...state, failuresInARow };
-  return open ? giveUp(counted, work, failure.reason, settings) : [counted, [{ kind: 'write', rows: work.parts[0]! }]];
+  return open
+    ? giveUp(counted, work, troubleOf(failure), settings)
+    : [counted, [{ kind: 'write', rows: work.parts[0]! }]];
 }
 
 function bisect(state: SinkState, work: Work, failure: WriteFailure, settings: Settings): Step {
@@ -329,20 +347,23 @@ function bisect(state: SinkState, work: Work, failure: WriteFailure, settings: S
   const refused = [...work.refused, { row: rows[0]!, refusal }];
   const next = { ...work, parts, refused };
   if (!work.storedAny && refused.length >= REFUSED_SUSPICIOUS) {
-    return giveUp(state, next, `Postgres refuses every row: ${failure.reason}`, settings);
+    const reason = `Postgres refuses every row: ${failure.reason}`;
+    return giveUp(state, next, { fault: 'schema', reason }, settings);
   }
   return nextPart({ ...state, work: next }, settings, []);
 }
 
 /** Opens the breaker. What was not stored of the present work goes to the spill, or is still in it. */
-function giveUp(state: SinkState, work: Work, reason: string, settings: Settings): Step {
+function giveUp(state: SinkState, work: Work, trouble: Trouble, settings: Settings): Step {
   const left = [...work.refused.map(({ row }) => row), ...work.parts.flat()];
   const base = work.origin === 'live' ? putBack(state, left) : state;
   const rewind: readonly SinkEffect[] = work.origin === 'replay' ? [{ kind: 'rewind' }] : [];
+  // A server that answers the probe and refuses the rows is asked less and less often, too.
+  const probeMs = state.mode === 'draining' && !work.storedAny ? slower(state, settings) : state.probeMs;
   return proceed(
-    { ...base, mode: 'spilling', work: undefined, replaying: false, trouble: reason, failuresInARow: 0 },
+    { ...base, mode: 'spilling', work: undefined, replaying: false, trouble, failuresInARow: 0, probeMs },
     settings,
-    [...rewind, { kind: 'arm', timer: 'probe', afterMs: state.probeMs }],
+    [...rewind, { kind: 'arm', timer: 'probe', afterMs: probeMs }],
   );
 }
 

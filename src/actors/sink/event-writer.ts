@@ -4,7 +4,7 @@ import type { EventRow } from '../../protocols/ingest.ts';
 import type { SinkSettings } from '../../protocols/topology.ts';
 import { COLUMNS, encodeCopy } from './copy-rows.ts';
 import { migrate, readMigrations } from './migrate.ts';
-import { UNIQUE_VIOLATION, WriteTimeout } from './sqlstate.ts';
+import { classifyFailure, UNIQUE_VIOLATION, WriteTimeout } from './sqlstate.ts';
 
 /** What a write came to. Offering the same rows again is always safe: the ids make it so. */
 export interface Written {
@@ -144,6 +144,8 @@ export class EventWriter implements EventStore {
       } catch (error) {
         // After an error of the server the connection is good; after any other its state is unknown.
         if (!/^[0-9A-Z]{5}$/.test((error as { code?: string }).code ?? '')) this.#discard(client);
+        // Tables that are not what they were: the next look is a whole one.
+        if (classifyFailure(error).class === 'schema') this.#partitionsAt = Number.NEGATIVE_INFINITY;
         throw error;
       } finally {
         clearTimeout(timer);
@@ -170,6 +172,8 @@ export class EventWriter implements EventStore {
     client.on('end', () => this.#discard(client));
     await client.connect();
     this.#client = client;
+    // Whatever answers now may be another server, or one that was restored from a backup.
+    this.#partitionsAt = Number.NEGATIVE_INFINITY;
     return client;
   }
 

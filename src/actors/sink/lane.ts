@@ -1,6 +1,6 @@
 import { decodeEnvelope, isRefusal } from '../../protocols/envelope.ts';
 import { TapeworksError } from '../../protocols/errors/index.ts';
-import type { EventBatch, EventRow, LaneHealth, RefusedRow, Settlement } from '../../protocols/ingest.ts';
+import type { EventBatch, EventRow, LaneHealth, Settlement, Unstorable } from '../../protocols/ingest.ts';
 import type { SinkSettings } from '../../protocols/topology.ts';
 import type { SpillChunk, SpillInput, SpillStore } from '../spill/spill-store.ts';
 import {
@@ -14,13 +14,13 @@ import {
   type SinkState,
 } from './behaviour.ts';
 import type { EventStore } from './event-writer.ts';
-import { classifyFailure } from './sqlstate.ts';
+import { classifyFailure, type WriteFailure } from './sqlstate.ts';
 
 /** What a lane tells the outside. */
 export interface LaneEvents {
   settled(settlement: Settlement): void;
-  /** Writes the dead letters of rows whose entries were acknowledged when they were spilled. */
-  bury(refused: readonly RefusedRow[]): Promise<void>;
+  /** Writes the dead letters of records whose entries were acknowledged when they were spilled. */
+  bury(unstorable: readonly Unstorable[]): Promise<void>;
   pressure(on: boolean): void;
   /** A batch reached Postgres. */
   wrote(rows: number, seconds: number, duplicates: number): void;
@@ -44,23 +44,21 @@ export class SinkLane {
   #state: SinkState;
   #chunk: SpillChunk | undefined;
   #buried: Promise<void> = Promise.resolve();
+  /** Records of the chunk that were accepted when they were spilled, and are not by this version of the program. */
+  #undecodable: Unstorable[] = [];
   #closed = false;
   #idle: (() => void) | undefined;
 
-  private constructor(options: LaneOptions, postgresUp: boolean) {
+  private constructor(options: LaneOptions, failure: WriteFailure | undefined) {
     this.#options = options;
-    const [state, effects] = initialSink(options.settings, postgresUp, options.spill.records);
+    const [state, effects] = initialSink(options.settings, failure, options.spill.records);
     this.#state = state;
     for (const effect of effects) this.#perform(effect);
   }
 
   /** Asks after Postgres once, then starts to flow, to drain, or to spill. */
   static async open(options: LaneOptions): Promise<SinkLane> {
-    const up = await options.store.prepare().then(
-      () => true,
-      () => false,
-    );
-    return new SinkLane(options, up);
+    return new SinkLane(options, await options.store.prepare().then(() => undefined, classifyFailure));
   }
 
   get state(): SinkState {
@@ -69,12 +67,14 @@ export class SinkLane {
 
   get health(): LaneHealth {
     const { mode, trouble, blocked, backlog } = this.#state;
+    const misfit = trouble?.fault === 'schema';
+    const spilling = misfit ? 'Postgres does not take our rows, spilling' : 'Postgres is out, spilling';
     const reasons = [
       ...(blocked === undefined ? [] : [`reading has stopped, the spill refuses: ${blocked}`]),
-      ...(mode === 'spilling' ? [`Postgres is out, spilling: ${trouble}`] : []),
-      ...(mode === 'draining' ? [`${backlog} spilled records are being stored`] : []),
+      ...(mode === 'spilling' || misfit ? [`${spilling}: ${trouble?.reason}`] : []),
+      ...(mode === 'draining' && !misfit ? [`${backlog} spilled records are being stored`] : []),
     ];
-    return { state: blocked !== undefined ? 'red' : mode === 'flowing' ? 'green' : 'yellow', reasons };
+    return { state: blocked !== undefined || misfit ? 'red' : mode === 'flowing' ? 'green' : 'yellow', reasons };
   }
 
   offer(batch: EventBatch): void {
@@ -136,7 +136,11 @@ export class SinkLane {
         return this.#spill(effect.rows);
       case 'bury':
         // The segment may go only after its dead letters are written.
-        this.#buried = this.#options.events.bury(effect.refused);
+        this.#buried = this.#options.events.bury(
+          effect.refused.map(({ row: { entryId, deliveries, event }, refusal }) => ({
+            ...{ entryId, deliveries, raw: event.raw, refusal },
+          })),
+        );
         return this.#buried.then(() => undefined);
       case 'probe':
         return this.#probe();
@@ -195,9 +199,9 @@ export class SinkLane {
     const { store, spill } = this.#options;
     try {
       await store.prepare();
-      return { kind: 'probed', ok: true, reason: '', backlog: spill.records };
+      return { kind: 'probed', failure: undefined, backlog: spill.records };
     } catch (error) {
-      return { kind: 'probed', ok: false, reason: classifyFailure(error).reason, backlog: spill.records };
+      return { kind: 'probed', failure: classifyFailure(error), backlog: spill.records };
     }
   }
 
@@ -206,12 +210,20 @@ export class SinkLane {
     this.#chunk = await spill.nextChunk(rowsMax);
     if (this.#chunk === undefined) return { kind: 'replay-committed', backlog: 0 };
     events.reached('mid-replay');
-    return { kind: 'replayed', rows: this.#chunk.records.flatMap(toRow) };
+    const rows: EventRow[] = [];
+    this.#undecodable = [];
+    for (const { entryId, tsKernel, deliveries, envelope } of this.#chunk.records) {
+      const event = decodeEnvelope(envelope, Number.POSITIVE_INFINITY, 512);
+      if (isRefusal(event)) this.#undecodable.push({ entryId, deliveries, raw: envelope, refusal: event });
+      else rows.push({ event, entryId, tsKernel, deliveries });
+    }
+    return { kind: 'replayed', rows };
   }
 
   async #commitReplay(): Promise<SinkMessage> {
     const { spill } = this.#options;
     await this.#buried;
+    if (this.#undecodable.length > 0) await this.#options.events.bury(this.#undecodable);
     if (this.#chunk !== undefined) await spill.commit(this.#chunk);
     this.#chunk = undefined;
     return { kind: 'replay-committed', backlog: spill.records };
@@ -220,10 +232,4 @@ export class SinkLane {
 
 function toRecord({ entryId, tsKernel, deliveries, event }: EventRow): SpillInput {
   return { entryId, tsKernel, deliveries, envelope: event.raw };
-}
-
-/** A record was accepted before it was spilled and its checksum holds, so it decodes; limits may only have grown since. */
-function toRow({ entryId, tsKernel, deliveries, envelope }: SpillInput): EventRow[] {
-  const event = decodeEnvelope(envelope, Number.POSITIVE_INFINITY, 512);
-  return isRefusal(event) ? [] : [{ event, entryId, tsKernel, deliveries }];
 }

@@ -12,6 +12,9 @@ export interface Migration {
 /** Any number that no other program is likely to take as its lock. */
 const LOCK = 7_281_904_417n;
 
+const MIGRATIONS_TABLE =
+  'CREATE TABLE tapeworks_migrations (name text PRIMARY KEY, checksum text NOT NULL, applied_at timestamptz NOT NULL DEFAULT now())';
+
 /** The `NNNN_name.sql` files of a folder, in order. */
 export function readMigrations(folder: URL = new URL('./migrations/', import.meta.url)): readonly Migration[] {
   return readdirSync(folder)
@@ -30,9 +33,9 @@ export function readMigrations(folder: URL = new URL('./migrations/', import.met
 export async function migrate(client: pg.ClientBase, migrations: readonly Migration[]): Promise<readonly string[]> {
   await client.query('SELECT pg_advisory_lock($1)', [LOCK]);
   try {
-    await client.query(
-      'CREATE TABLE IF NOT EXISTS tapeworks_migrations (name text PRIMARY KEY, checksum text NOT NULL, applied_at timestamptz NOT NULL DEFAULT now())',
-    );
+    // A role that may only read and insert can run on tables that someone else has made.
+    const { rows: known } = await client.query("SELECT 1 WHERE to_regclass('tapeworks_migrations') IS NOT NULL");
+    if (known.length === 0) await client.query(MIGRATIONS_TABLE);
     const { rows } = await client.query<{ name: string; checksum: string }>(
       'SELECT name, checksum FROM tapeworks_migrations',
     );

@@ -66,6 +66,8 @@ export interface SegmentScan {
   /** Where the last whole record or seal ends. */
   readonly wholeBytes: number;
   readonly oldestEntryId: string | undefined;
+  /** The entry of the last whole record. */
+  readonly lastEntryId: string | undefined;
 }
 
 /** Reads a segment from end to end and says what is in it. */
@@ -81,6 +83,7 @@ export async function scanSegment(
   let sealedCount: number | undefined;
   let wholeBytes = sequence === undefined ? 0 : HEADER_BYTES;
   let oldest: string | undefined;
+  let last: string | undefined;
   for await (const item of segmentItems(fs, path, bytes)) {
     if (item.kind === 'damage') damaged.push(item.range);
     else {
@@ -90,12 +93,16 @@ export async function scanSegment(
         visit(item.record);
         ordinals.add(item.record.ordinal);
         oldest = olderOf(oldest, item.record.entryId);
+        last = item.record.entryId;
       }
     }
   }
   const highest = [...ordinals].reduce((most, ordinal) => Math.max(most, ordinal + 1), 0);
   const records = ordinals.size;
-  return { sequence, bytes, records, ordinals: highest, sealedCount, damaged, wholeBytes, oldestEntryId: oldest };
+  return {
+    ...{ sequence, bytes, records, ordinals: highest, sealedCount, damaged, wholeBytes },
+    ...{ oldestEntryId: oldest, lastEntryId: last },
+  };
 }
 
 /** The smaller of two entry ids as Redis orders them; either may be unknown. */

@@ -9,8 +9,9 @@ import {
   SEAL_BYTES,
   type SpillRecord,
 } from '../../protocols/spill-layout.ts';
+import { advanceNote, type DamageNote, dropNote, readNotes, shareOut } from './damage-notes.ts';
 import type { SpillFile, SpillFs } from './file-system.ts';
-import { advanceNote, type DamageNote, readNotes, recoverFolder, type Segment, segmentName } from './recovery.ts';
+import { recoverFolder, type Segment, segmentName } from './recovery.ts';
 import { olderOf, type SegmentItem, segmentItems } from './segment-scan.ts';
 
 // Batches that Postgres could not take, on the disk before anyone acknowledges them.
@@ -310,12 +311,18 @@ export class SpillStore {
       .map(({ note }) => note);
   }
 
-  /** Notes that Redis was searched for the lost entries and `recovered` of them were stored. */
-  async settleDamage(note: DamageNote, recovered: number): Promise<void> {
+  /** Notes that Redis was searched for what these notes tell of, and that `recovered` entries were stored. */
+  async settleDamage(notes: readonly DamageNote[], recovered: number): Promise<void> {
     const { fs, folder } = this.#options;
-    const harmless = note.kind === 'torn' && recovered === 0;
-    const settled: DamageNote = { ...note, kind: harmless ? 'torn' : 'damaged', recovered };
-    await advanceNote(fs, folder, settled, 'pending', harmless ? 'acknowledged' : 'settled');
+    for (const [note, share] of shareOut(notes, recovered)) {
+      const harmless = note.kind !== 'damaged' && share === 0;
+      if (harmless && note.kind === 'open') {
+        await dropNote(fs, folder, note);
+        continue;
+      }
+      const settled: DamageNote = { ...note, kind: harmless ? note.kind : 'damaged', recovered: share };
+      await advanceNote(fs, folder, settled, 'pending', harmless ? 'acknowledged' : 'settled');
+    }
   }
 
   async close(): Promise<void> {

@@ -1,8 +1,8 @@
 import { join, resolve } from 'node:path';
 import type { SpillSettings } from '../../protocols/topology.ts';
+import { advanceNote, readNotes } from './damage-notes.ts';
 import { diskFs } from './file-system.ts';
 import { lockFolder } from './folder-lock.ts';
-import { advanceNote, readNotes } from './recovery.ts';
 import { type SpillPoint, SpillStore } from './spill-store.ts';
 
 /** The folder of a stream's segments. A name from Redis must not lead out of the spill folder. */
