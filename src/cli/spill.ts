@@ -1,12 +1,16 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { statesIn } from '../actors/kline-persistence/bar-spill.ts';
+import { StoreLink } from '../actors/kline-persistence/store-link.ts';
+import { namedBars, progressOf } from '../actors/kline-persistence/symbol-state.ts';
 import { EventWriter } from '../actors/sink/event-writer.ts';
 import { advanceNote, type DamageNote, type NoteState, readNotes } from '../actors/spill/damage-notes.ts';
 import { diskFs } from '../actors/spill/file-system.ts';
 import { lockFolder } from '../actors/spill/folder-lock.ts';
 import { SEGMENT_NAME } from '../actors/spill/recovery.ts';
 import { scanSegment } from '../actors/spill/segment-scan.ts';
-import { SpillStore } from '../actors/spill/spill-store.ts';
+import { type SpillChunk, SpillStore } from '../actors/spill/spill-store.ts';
+import { BARS_LANE } from '../actors/spill/yard.ts';
 import { decodeEnvelope, isRefusal } from '../protocols/envelope.ts';
 import { readAction, type readArguments, usage } from './arguments.ts';
 import { type Action, type Command, EXIT, type Options } from './command.ts';
@@ -39,7 +43,7 @@ export const command: Command = {
   summary: 'look at spilled segments, check them, or store them by hand',
   usage: [],
   about: `
-Segments hold what Postgres could not take; a running kernel replays them by itself. \`verify\` reads every byte and tells of damage, also of damage that was set aside before. \`replay\` stores segments without a kernel, and is refused while one runs.
+Segments hold what Postgres could not take, events by stream and K-lines in +klines; a running kernel replays them by itself. \`verify\` reads every byte and tells of damage, also of damage that was set aside before. \`replay\` stores segments without a kernel, and is refused while one runs.
 `,
   actions: ACTIONS,
   options: OPTIONS,
@@ -153,14 +157,20 @@ async function dump(path: string | undefined, values: Values): Promise<number> {
 }
 
 async function replay(folder: string, values: Values): Promise<number> {
-  if (laneFolders(folder).length === 0) return nothingIn(folder, values);
+  const lanes = laneFolders(folder);
+  if (lanes.length === 0) return nothingIn(folder, values);
   const url = databaseUrl(values.data);
-  const unlock = lockFolder(folder);
+  const unlocks = [folder, ...lanes.flatMap(({ stream, path }) => (stream === BARS_LANE ? [path] : []))].map(
+    lockFolder,
+  );
   const warn = (text: string) => void process.stderr.write(`${text}\n`);
   const writer = new EventWriter({ url, connectTimeoutMs: 5_000, settings: TIMEOUTS, reached: () => undefined, warn });
+  const link = new StoreLink({ url, prepares: true, nowUs: () => BigInt(Date.now()) * 1000n });
   try {
-    for (const { stream, path } of laneFolders(folder)) {
-      const stored = values['dry-run'] === true ? await counted(path) : await replayed(path, writer);
+    for (const { stream, path } of lanes) {
+      const keep =
+        stream === BARS_LANE ? (chunk: SpillChunk) => keepBars(link, chunk) : await keepEvents(writer, values);
+      const stored = values['dry-run'] === true ? await counted(path) : await replayed(path, keep);
       const word = values['dry-run'] === true ? 'would be offered' : 'stored';
       print(
         values,
@@ -170,8 +180,8 @@ async function replay(folder: string, values: Values): Promise<number> {
     }
     return EXIT.ok;
   } finally {
-    await writer.close();
-    unlock();
+    await Promise.all([writer.close(), link.close()]);
+    for (const unlock of unlocks) unlock();
   }
 }
 
@@ -181,8 +191,27 @@ async function counted(path: string): Promise<{ records: number; duplicates: num
   return { records, duplicates: 0 };
 }
 
-async function replayed(folder: string, writer: EventWriter): Promise<{ records: number; duplicates: number }> {
-  await writer.prepare();
+/** Stores a part of a segment; the answer is how many were stored before. */
+type Keep = (chunk: SpillChunk) => Promise<number>;
+
+async function keepEvents(writer: EventWriter, values: Values): Promise<Keep> {
+  if (values['dry-run'] !== true) await writer.prepare();
+  return async ({ records }) => {
+    const rows = records.flatMap(({ envelope, ...record }) => {
+      const event = decodeEnvelope(envelope, Number.POSITIVE_INFINITY, 512);
+      return isRefusal(event) ? [] : [{ ...record, event }];
+    });
+    return (await writer.write(rows)).duplicates;
+  };
+}
+
+async function keepBars(link: StoreLink, { records }: SpillChunk): Promise<number> {
+  const states = statesIn(records);
+  await link.use((store) => store.write(namedBars(states), progressOf(states)));
+  return 0;
+}
+
+async function replayed(folder: string, keep: Keep): Promise<{ records: number; duplicates: number }> {
   const store = await SpillStore.open({
     ...{
       folder,
@@ -200,13 +229,9 @@ async function replayed(folder: string, writer: EventWriter): Promise<{ records:
   for (;;) {
     const chunk = await store.nextChunk(REPLAY_ROWS);
     if (chunk === undefined) return sum;
-    const rows = chunk.records.flatMap(({ envelope, ...record }) => {
-      const event = decodeEnvelope(envelope, Number.POSITIVE_INFINITY, 512);
-      return isRefusal(event) ? [] : [{ ...record, event }];
-    });
-    sum.duplicates += (await writer.write(rows)).duplicates;
+    sum.duplicates += await keep(chunk);
     await store.commit(chunk);
-    sum.records += rows.length;
+    sum.records += chunk.records.length;
     if (process.stderr.isTTY) process.stderr.write(`${sum.records} of ${total}\r`);
   }
 }

@@ -1,18 +1,22 @@
+import type { BarSpill } from '../actors/kline-persistence/bar-spill.ts';
 import type { Recovered } from '../actors/kline-persistence/store.ts';
 import type { StoreLink } from '../actors/kline-persistence/store-link.ts';
+import { recoveredFrom } from '../actors/kline-persistence/symbol-state.ts';
 import type { BinanceRest } from '../actors/trade-repair/binance-rest.ts';
 import { FETCHED_VENUE } from './trade-fetch.ts';
 
 export interface KlineRecoveryOptions {
   /** Undefined where nothing is stored. */
   readonly link: StoreLink | undefined;
+  /** What an outage has left there is newer than what the database has. */
+  readonly spill: BarSpill;
   readonly rest: () => BinanceRest;
 }
 
 /** A database that does not answer must not keep bars from being made. */
 const TRIES_MAX = 3;
 
-/** What the database knows of a symbol from before this program started, where the missed trades can be fetched. */
+/** What spill or database know of a symbol from before this program started, where the missed trades can be fetched. */
 export class KlineRecovery {
   readonly #options: KlineRecoveryOptions;
   #known: ReadonlyMap<string, Recovered> | undefined;
@@ -25,6 +29,11 @@ export class KlineRecovery {
   /** Undefined: ask again later. Null: the symbol begins anew. */
   async of(venue: string, symbol: string, index: number): Promise<Recovered | null | undefined> {
     if (venue !== FETCHED_VENUE || this.#options.link === undefined) return null;
+    const spilled = await this.#options.spill.stateOf(venue, symbol).catch(() => undefined);
+    if (spilled !== undefined) {
+      const state = recoveredFrom(spilled);
+      return (await this.#isSameTape(state, index)) ? state : null;
+    }
     this.#known ??= await this.#load(this.#options.link);
     if (this.#known === undefined) return this.#tries >= TRIES_MAX ? null : undefined;
     const stored = this.#known.get(symbol);

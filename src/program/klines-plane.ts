@@ -1,7 +1,8 @@
 // The K-line plane: partition workers on their threads, the desk that serves them on the main thread, persistence, and the
 // memory that joins them. Exchanges reach each worker by a ring of their own.
 import type { TradeEdge } from '../actors/exchange/trade-writer.ts';
-import { klinePersistence } from '../actors/kline-persistence/actor.ts';
+import { type BarsStanding, klinePersistence } from '../actors/kline-persistence/actor.ts';
+import { BarSpill } from '../actors/kline-persistence/bar-spill.ts';
 import type { NamedBar } from '../actors/kline-persistence/rows.ts';
 import type { HistoryQuery } from '../actors/kline-persistence/store.ts';
 import { StoreLink } from '../actors/kline-persistence/store-link.ts';
@@ -10,7 +11,7 @@ import { READER } from '../kernels/bars.ts';
 import type { HealthPart } from '../protocols/console-api.ts';
 import type { ExchangeStatus, TradeRoute } from '../protocols/exchange.ts';
 import type { PartitionCommand } from '../protocols/partition.ts';
-import type { KlinePersistenceSettings, MappedSymbol, TopologyNode } from '../protocols/topology.ts';
+import type { KlinePersistenceSettings, MappedSymbol, SpillSettings, TopologyNode } from '../protocols/topology.ts';
 import type { ServerAvailability } from '../servers/index.ts';
 import { pinnedActor } from '../supervision/remote/pinned-actor.ts';
 import { actor } from '../supervision/spec.ts';
@@ -19,6 +20,7 @@ import { BarsView } from './bars-source.ts';
 import type { Board } from './board.ts';
 import { idleOf } from './books-plane.ts';
 import { klineDesk, type StaffedLine } from './kline-desk.ts';
+import { klineMetrics, standingReasons } from './kline-metrics.ts';
 import { KlineRecovery } from './kline-recovery.ts';
 import { KlineSymbols } from './kline-symbols.ts';
 import { LiveBars } from './live-bars.ts';
@@ -33,6 +35,7 @@ export interface KlinesPlaneOptions {
   readonly statuses: Board<ExchangeStatus>;
   readonly endpoints: (venue: string) => { readonly wsUrl: string; readonly restUrl: string };
   readonly postgres: ServerAvailability;
+  readonly spill: () => SpillSettings;
   /** Exchanges are to take the symbols and routes of the moment. */
   readonly refreshExchanges: () => void;
   readonly settings: () => KlinePersistenceSettings;
@@ -62,7 +65,8 @@ export class KlinesPlane {
   readonly #discoverers = new Map<string, string>();
   readonly #orphans = new Map<number, readonly NamedBar[]>();
   readonly #recovery: KlineRecovery;
-  #storeTrouble: string | undefined;
+  readonly #spill: BarSpill;
+  #standing: BarsStanding | undefined;
   readonly #staffed = new Map<number, StaffedLine>();
 
   constructor(options: KlinesPlaneOptions) {
@@ -84,8 +88,10 @@ export class KlinesPlane {
     const link = (url: string, prepares: boolean) => new StoreLink({ url, prepares, nowUs: () => BigInt(wallUs()) });
     this.#links =
       postgres.state === 'up' ? { writer: link(postgres.url, true), readers: link(postgres.url, false) } : undefined;
+    this.#spill = new BarSpill({ settings: options.spill });
     this.#recovery = new KlineRecovery({
       link: this.#links?.writer,
+      spill: this.#spill,
       rest: () => new BinanceRest(options.endpoints(FETCHED_VENUE).restUrl),
     });
     this.factories = {
@@ -128,9 +134,13 @@ export class KlinesPlane {
     const reasons = [
       ...(waiting > 0 ? [`${waiting} of ${all.length} symbols wait for trades or for their worker`] : []),
       ...(postgres.state === 'down' ? [`bars are served and not stored: ${postgres.code}`] : []),
-      ...(this.#storeTrouble !== undefined ? [`bars wait to be stored: ${this.#storeTrouble}`] : []),
+      ...standingReasons(this.#standing),
     ];
     return [{ name: 'klines', status: reasons.length === 0 ? 'OK' : 'DEGRADED', reason: reasons.join('; ') }];
+  }
+
+  metrics(): Promise<string> {
+    return klineMetrics({ standing: this.#standing, symbols: this.symbols.all() });
   }
 
   /** Without an answer from the database, what is in memory is still served. */
@@ -196,9 +206,10 @@ export class KlinesPlane {
       workers,
       link: writer,
       readers,
+      spill: this.#spill,
       sinceUs: (venue, symbol) => this.symbols.byName(venue, symbol)?.sinceUs ?? this.#times.nowUs(venue),
-      onOutcome: (trouble) => {
-        this.#storeTrouble = trouble;
+      onStanding: (standing) => {
+        this.#standing = standing;
       },
     });
     return { spec: actor({ id, backoff, shutdown: node.supervision.shutdownMs, behaviour }) };

@@ -102,6 +102,7 @@ export class Program {
         return { wsUrl, restUrl };
       },
       postgres: options.postgres,
+      spill: () => this.#spillSettings(),
       refreshExchanges: () => this.books.refreshExchanges(),
       settings: () => persistence(this.#configuration),
       connections: () => compileTopology(this.#configuration).nodes.filter(({ kind }) => kind === 'exchange').length,
@@ -134,7 +135,8 @@ export class Program {
       actors: this.system,
       health: () => this.health(),
       isReady: () => this.#isReady,
-      metrics: async () => (await Promise.all([this.bookMetrics.text(), this.#ingest?.metrics()])).join('\n'),
+      metrics: async () =>
+        (await Promise.all([this.bookMetrics.text(), this.klines.metrics(), this.#ingest?.metrics()])).join('\n'),
       books: this.booksView,
       bars: this.klines.bars,
       topology: topologySource(this.#applier, control, () => this.#files),

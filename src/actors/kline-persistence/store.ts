@@ -64,6 +64,11 @@ export class KlineStore {
     );
   }
 
+  /** Resolves when the database answers. */
+  async ping(): Promise<void> {
+    await this.#client.query('SELECT 1');
+  }
+
   /** Stores bars and progress in one transaction: a restart finds bars and sequence of the same moment. */
   async write(bars: readonly NamedBar[], progress: readonly Progress[]): Promise<void> {
     const client = this.#client;

@@ -1,3 +1,4 @@
+import { readdirSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { SpillSettings } from '../../protocols/topology.ts';
 import { advanceNote, readNotes } from './damage-notes.ts';
@@ -11,6 +12,23 @@ export function spillFolder(folder: string, stream: string): string {
     folder,
     encodeURIComponent(stream).replace(/^\.+/, (dots) => '%2E'.repeat(dots.length)),
   );
+}
+
+/** The folder of the bars' segments: no stream's folder has this name. */
+export const BARS_LANE = '+klines';
+
+/** What the files in a folder and below it take. A file that goes meanwhile takes nothing. */
+export function folderBytes(folder: string): number {
+  let bytes = 0;
+  try {
+    for (const entry of readdirSync(folder, { withFileTypes: true })) {
+      const path = join(folder, entry.name);
+      bytes += entry.isDirectory() ? folderBytes(path) : (statSync(path, { throwIfNoEntry: false })?.size ?? 0);
+    }
+  } catch {
+    return bytes;
+  }
+  return bytes;
 }
 
 /** The spill folder as one kernel holds it: locked, with a store a stream and one quota over all of them. */
@@ -32,7 +50,7 @@ export class SpillYard {
       segmentBytes,
       segmentAgeMs,
       bytesMax: maxBytes,
-      bytesElsewhere: () => this.bytes - store.bytes,
+      bytesElsewhere: () => this.bytes - store.bytes + folderBytes(join(folder, BARS_LANE)),
       freeBytesMin: minFreeBytes,
       nowSeconds: () => Math.floor(Date.now() / 1_000),
       reached,

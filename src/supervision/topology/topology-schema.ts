@@ -154,7 +154,7 @@ const klines = section('K-lines.', {
   ringCapacity: integer('Trades that may wait for a worker.', 1_024, 4_194_304).prefault(65_536),
   persistEvery: duration('Time between writes of changed bars.', '50ms', '1m').prefault('1s'),
   pendingBars: integer(
-    'Closed bars held in memory while PostgreSQL is out, before they are spilled.',
+    'Bars held in memory while neither PostgreSQL nor the spill takes them; what is beyond stays with the workers.',
     1_000,
     10_000_000,
   ).prefault(100_000),

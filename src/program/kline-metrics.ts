@@ -1,0 +1,46 @@
+import { Gauge, type Metric, Registry } from 'prom-client';
+import type { BarsStanding } from '../actors/kline-persistence/actor.ts';
+import { ScrapedMetric } from '../supervision/telemetry/scraped-metric.ts';
+import type { KlineSymbol } from './kline-symbols.ts';
+
+export interface KlineFigures {
+  readonly standing: BarsStanding | undefined;
+  readonly symbols: readonly KlineSymbol[];
+}
+
+/** The Prometheus text of the K-line plane. */
+export function klineMetrics({ standing, symbols }: KlineFigures): Promise<string> {
+  const registry = new Registry();
+  const gauge = (name: string, help: string, labels: readonly string[] = []) =>
+    new Gauge({ name, help, labelNames: [...labels], registers: [registry] });
+  const served = gauge('kline_symbols', 'Symbols whose trades make bars, by whether their worker has them.', ['state']);
+  const placed = symbols.filter(({ isPlaced }) => isPlaced).length;
+  served.set({ state: 'placed' }, placed);
+  served.set({ state: 'waiting' }, symbols.length - placed);
+  if (standing === undefined) return registry.metrics();
+  const { mode, inMemory, inSpill, lost, stored } = standing;
+  const waiting = gauge('kline_pending_bars', 'Bars that wait for Postgres, by where they are.', ['place']);
+  waiting.set({ place: 'memory' }, inMemory);
+  waiting.set({ place: 'spill' }, inSpill);
+  gauge('kline_store_up', '1 while bars are stored as they change, 0 while they are spilled.').set(
+    mode === 'flowing' ? 1 : 0,
+  );
+  gauge('kline_spill_lost_records', 'Spilled states of symbols that were damaged on the disk.').set(lost);
+  const total = new ScrapedMetric('counter', 'kline_stored_bars_total', 'Bars written to Postgres.');
+  total.add(() => [{ labels: {}, value: stored }]);
+  registry.registerMetric(total as unknown as Metric);
+  return registry.metrics();
+}
+
+/** What health says of bars that wait; nothing while they are stored as they change. */
+export function standingReasons(standing: BarsStanding | undefined): string[] {
+  if (standing === undefined) return [];
+  const { mode, inMemory, inSpill, lost, trouble, spillTrouble } = standing;
+  const where = `${inSpill} closed bars wait in the spill, ${inMemory} bars in memory`;
+  return [
+    ...(mode === 'out' ? [`Postgres is out (${trouble ?? 'no answer yet'}): ${where}`] : []),
+    ...(mode === 'draining' ? [`Postgres is back: ${where}`] : []),
+    ...(mode !== 'flowing' && spillTrouble !== undefined ? [`the spill takes no bars: ${spillTrouble}`] : []),
+    ...(lost > 0 ? [`${lost} spilled states of symbols were damaged: see \`tapeworks spill verify\``] : []),
+  ];
+}
