@@ -111,7 +111,7 @@ export class BarSpill {
         reached: () => undefined,
       });
       // Lost bars cannot be had from Redis: whoever looks may acknowledge them at once.
-      for (const note of await store.pendingDamage()) await store.settleDamage(note, 0);
+      await store.settleDamage(await store.pendingDamage(), 0);
       const damaged = (await store.unacknowledgedDamage()).reduce((sum, { lost }) => sum + lost, 0);
       await this.#look(lane);
       this.#open = { store, unlock, damaged };
