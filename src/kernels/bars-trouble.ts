@@ -13,7 +13,7 @@ const HEAD = {
   deepTo: 168,
   deepMask: 176,
 } as const;
-const HEAD_BYTES = 256;
+const HEAD_BYTES = 320;
 const INTERVAL_BYTES = 64;
 const HOLE_BYTES = 32;
 const SUSPECT = 4;

@@ -3,12 +3,12 @@
 // The picture of the memory is in lib/bars-layout.ts.
 import {
   C_APPLIED, C_LATE, C_MALFORMED, C_UNKNOWN_SYMBOL, E_CLOSE, E_COUNT, E_FIRST_ID, E_HIGH, E_LAST_ID, E_LOW, E_MARKS,
-  E_OPEN, E_SUMS, E_WINDOW, ENTRY_BYTES, FLAG_TAKER_BUY, HEAD_BYTES, I_HEAD, I_RING, I_TOP, INTERVAL_BYTES, S_BASE_OPEN, S_COUNT, S_EXPECTED, S_FAST_SEQUENCE,
-  S_LAST_TIME, S_SUMS, S_TOP, S_VENUE, TRADE_AMOUNT, TRADE_BYTES,
+  E_OPEN, E_SUMS, E_WINDOW, ENTRY_BYTES, FLAG_TAKER_BUY, HEAD_BYTES, I_HEAD, I_RING, S_BASE_OPEN, S_COUNT, S_EXPECTED, S_FAST_SEQUENCE,
+  S_LAST_TIME, S_PENDING_HIGH, S_SUMS, S_TOP, S_VENUE, TRADE_AMOUNT, TRADE_BYTES,
   TRADE_FIRST_ID, TRADE_FLAGS, TRADE_LAST_ID, TRADE_PRICE, TRADE_SEQUENCE, TRADE_SYMBOL, TRADE_TIME,
 } from './lib/bars-layout';
 import { admit, DROP, NEXT, reissueChanged } from './lib/bars-ids';
-import { add128, amend, count, counters, feedFrom, maskOf, parentsOf, push, stateOf } from './lib/bars-ring';
+import { add128, amend, count, counters, maskOf, passBase, push, stateOf } from './lib/bars-ring';
 import { globals, mapping, symbols } from './lib/bars-symbols';
 import { clockOf, closedUntil, lengthOf, windowAt, windowOpen } from './lib/bars-window';
 
@@ -69,14 +69,14 @@ export function apply(from: usize, trades: u32): u32 {
   for (let trade = start; trade < stop; trade += TRADE_BYTES) {
     const global = load<u32>(trade, TRADE_SYMBOL);
     const symbol: usize = global < globals ? <usize>load<u32>(mapping + global * 4) : 0;
-    sum += load<u64>(symbol) + load<u64>(symbol, S_SUMS) + load<u64>(symbol, HEAD_BYTES) + load<u64>(symbol, HEAD_BYTES + INTERVAL_BYTES);
+    sum += load<u64>(symbol) + load<u64>(symbol, S_SUMS) + load<u64>(symbol, S_PENDING_HIGH) + load<u64>(symbol, HEAD_BYTES);
   }
   for (let trade = start; trade < stop; trade += TRADE_BYTES) {
     const global = load<u32>(trade, TRADE_SYMBOL);
     const symbol: usize = global < globals ? <usize>load<u32>(mapping + global * 4) : 0;
     const state = stateOf(symbol, 0);
     const next: usize = load<u32>(state, I_RING) + (load<u32>(state, I_HEAD) & maskOf(0)) * ENTRY_BYTES;
-    sum += load<u64>(load<u32>(symbol, S_TOP)) + load<u64>(next) + load<u64>(next, 64) + load<u64>(load<u32>(stateOf(symbol, 1), I_TOP));
+    sum += load<u64>(load<u32>(symbol, S_TOP)) + load<u64>(next) + load<u64>(next, 64);
   }
   store<u64>(warmed, sum);
 }
@@ -142,7 +142,7 @@ export function apply(from: usize, trades: u32): u32 {
   const base = lengthOf(0);
   let window = load<u32>(top, E_WINDOW) + 1;
   if (time - open >= 2 * base) window = windowAt(0, time);
-  feedFrom(symbol, top, open, parentsOf(0));
+  passBase(symbol, top, open);
   store<u32>(symbol, <u32>push(symbol, 0, window), S_TOP);
   store<u64>(symbol, windowOpen(0, window), S_BASE_OPEN);
   return true;

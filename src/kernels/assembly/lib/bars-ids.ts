@@ -11,7 +11,7 @@ import {
   SYMBOL_SUSPECT, SYMBOL_TAIL,
 } from './bars-layout';
 import { count, reissueSpan } from './bars-ring';
-import { intervals } from './bars-window';
+import { intervals, lengthOf } from './bars-window';
 
 export const DROP: u32 = 0;
 export const NEXT: u32 = 1;
@@ -43,9 +43,9 @@ export function reissueChanged(symbol: usize): void {
   return load<u32>(symbol, S_FLAGS);
 }
 
-/** The short path is open only to dense ids that nothing is in doubt about. */
+/** The short path is open only to dense ids that nothing is in doubt about, and to windows of one length. */
 export function refreshFastPath(symbol: usize): void {
-  const plain = (flagsOf(symbol) & (SYMBOL_DENSE | SYMBOL_HAS_TRADED | SYMBOL_SUSPECT | SYMBOL_TAIL)) == (SYMBOL_DENSE | SYMBOL_HAS_TRADED);
+  const plain = (flagsOf(symbol) & (SYMBOL_DENSE | SYMBOL_HAS_TRADED | SYMBOL_SUSPECT | SYMBOL_TAIL)) == (SYMBOL_DENSE | SYMBOL_HAS_TRADED) && lengthOf(0) != 0;
   store<u64>(symbol, plain ? load<u64>(symbol, S_EXPECTED) : NEVER, S_FAST_SEQUENCE);
 }
 

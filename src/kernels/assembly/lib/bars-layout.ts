@@ -44,9 +44,9 @@ export const MARK_REVISIONS: u32 = (1 << 24) - 1;
 /** Running totals: count, then volume, quote, taker volume, taker quote of 128 bits each. Same order as in an entry. */
 export const TOTALS_BYTES: usize = 72;
 
-// A symbol's head (256 bytes), then INTERVAL_BYTES for each interval, then the hole table. Rings live apart, so that
+// A symbol's head (320 bytes), then INTERVAL_BYTES for each interval, then the hole table. Rings live apart, so that
 // the heads of all symbols stay close together.
-export const HEAD_BYTES: u32 = 256;
+export const HEAD_BYTES: u32 = 320;
 /** The sequence that may take the short path; NEVER while anything about the ids is in doubt. */
 export const S_FAST_SEQUENCE: usize = 0;
 export const S_BASE_OPEN: usize = 8;
@@ -73,6 +73,13 @@ export const S_READERS: usize = 184;
 /** The RECENT_IDS largest sequences seen, for venues whose ids are not dense. */
 export const S_RECENT: usize = 200;
 export const RECENT_IDS: u32 = 7;
+/**
+ * Base bars that closed since the intervals which they feed were last brought up to date: their highest and lowest
+ * price, and until when (the earliest end of those intervals' newest windows) closing bars may be left here.
+ */
+export const S_PENDING_HIGH: usize = 256;
+export const S_PENDING_LOW: usize = 264;
+export const S_PENDING_UNTIL: usize = 272;
 
 export const SYMBOL_DENSE: u32 = 1;
 export const SYMBOL_HAS_TRADED: u32 = 2;

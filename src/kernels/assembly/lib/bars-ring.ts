@@ -5,7 +5,7 @@ import {
   E_LAST_ID, E_LOW, E_MARKS, E_OPEN, E_SUMS, E_WINDOW, ENTRY_BYTES, HEAD_BYTES, I_COUNT, I_END, I_FLOOR, I_FLOOR_CLOSE,
   I_HEAD, I_QUIET_REVISIONS, I_READERS, I_RING, I_TOP, INTERVAL_BYTES, MARK_REVISIONS, MARK_WAS_GAP,
   READER_BYTES, READER_COMMITTED, READER_REWOUND, READERS, DETACHED, S_COUNT, S_DEEP_FROM, S_DEEP_MASK, S_DEEP_TO,
-  S_TOP, S_VERSION, TOTALS_BYTES,
+  NEVER, S_PENDING_HIGH, S_PENDING_LOW, S_PENDING_UNTIL, S_TOP, S_VERSION, TOTALS_BYTES,
 } from './bars-layout';
 import { keepQuiet, keepUnsaved } from './bars-records';
 import { childOf, closedWindow, intervals, windowAt, windowEnd, windowOpen } from './bars-window';
@@ -155,10 +155,48 @@ export function linkIntervals(): void {
   }
 }
 
+/** A base bar has closed. Within the windows that are open above it, only its extremes are noted, in the head. */
+@inline export function passBase(symbol: usize, top: usize, open: u64): void {
+  if (open < load<u64>(symbol, S_PENDING_UNTIL) && !(load<u32>(top, E_MARKS) & MARK_WAS_GAP)) {
+    store<u64>(symbol, max(load<u64>(top, E_HIGH), load<u64>(symbol, S_PENDING_HIGH)), S_PENDING_HIGH);
+    store<u64>(symbol, min(load<u64>(top, E_LOW), load<u64>(symbol, S_PENDING_LOW)), S_PENDING_LOW);
+  } else feedBase(symbol, top, open);
+}
+
+function feedBase(symbol: usize, top: usize, open: u64): void {
+  settlePending(symbol);
+  feedFrom(symbol, top, open, parentsOf(0));
+  let until = NEVER;
+  for (let parents = parentsOf(0); parents; parents &= parents - 1) {
+    until = min(until, load<u64>(stateOf(symbol, ctz(parents)), I_END));
+  }
+  store<u64>(symbol, until, S_PENDING_UNTIL);
+}
+
+/** Folds the base bars that were only noted into the intervals that they feed. The last of them is next to the top. */
+function settlePending(symbol: usize): void {
+  const high = load<u64>(symbol, S_PENDING_HIGH);
+  if (!high) return;
+  const low = load<u64>(symbol, S_PENDING_LOW);
+  const base = stateOf(symbol, 0);
+  const last = entryAt(base, 0, load<u32>(base, I_COUNT) - 2);
+  for (let parents = parentsOf(0); parents; parents &= parents - 1) {
+    const into: usize = load<u32>(stateOf(symbol, ctz(parents)), I_TOP);
+    store<u64>(into, max(high, load<u64>(into, E_HIGH)), E_HIGH);
+    store<u64>(into, min(low, load<u64>(into, E_LOW)), E_LOW);
+    store<u64>(into, load<u64>(last, E_CLOSE), E_CLOSE);
+    store<u64>(into, load<u64>(last, E_LAST_ID), E_LAST_ID);
+  }
+  store<u64>(symbol, 0, S_PENDING_HIGH);
+  store<u64>(symbol, NEVER, S_PENDING_LOW);
+}
+
 /** Brings every longer interval up to the last trade. Folding the same part twice changes nothing. */
 export function complete(symbol: usize): void {
-  if (!load<u32>(symbol, S_TOP)) return;
-  for (let k: u32 = 0; k < intervals; k++) if (parentsOf(k)) feed(symbol, k, parentsOf(k));
+  const top: usize = load<u32>(symbol, S_TOP);
+  if (!top) return;
+  feedBase(symbol, top, windowOpen(0, load<u32>(top, E_WINDOW)));
+  for (let k: u32 = 1; k < intervals; k++) if (parentsOf(k)) feed(symbol, k, parentsOf(k));
 }
 
 /** Every reader gets the windows from this one on once more. */

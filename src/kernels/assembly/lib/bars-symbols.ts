@@ -9,7 +9,7 @@ import {
   HEAD_BYTES, HOLE_BYTES, HOLES_MAX, I_COUNT, I_END, I_FLOOR, I_FLOOR_CLOSE, I_READERS, I_RING, I_TOP,
   INTERVAL_BYTES, NEVER, R_CLOSE, R_COUNT, R_FIRST_ID, R_HIGH, R_LAST_ID, R_LOW, R_OPEN, R_REVISION, R_WINDOW,
   READER_BYTES, READER_COMMITTED, READERS, RECORD_BYTES, S_BASE_OPEN, S_COUNT, S_DEEP_MASK, S_EXPECTED,
-  S_FAST_SEQUENCE, S_FLAGS, S_GLOBAL, S_HOLES, S_INDEX, S_LAST_TIME, S_SINCE, S_TOP, S_VENUE, S_VERSION, SYMBOL_DENSE,
+  S_FAST_SEQUENCE, S_FLAGS, S_GLOBAL, S_HOLES, S_INDEX, S_LAST_TIME, S_PENDING_LOW, S_SINCE, S_TOP, S_VENUE, S_VERSION, SYMBOL_DENSE,
   SYMBOL_HAS_TRADED, SYMBOL_SUSPECT, TOTALS_BYTES, TRADE_BYTES,
 } from './bars-layout';
 import { confirm, doubt, refreshFastPath, reissueChanged, resolveHole } from './bars-ids';
@@ -116,6 +116,7 @@ export function addSymbol(global: u32, venue: u32, dense: u32, since: u64): u32 
   store<u64>(symbol, since, S_LAST_TIME);
   store<u64>(symbol, NEVER, S_FAST_SEQUENCE);
   store<u64>(symbol, NEVER, S_BASE_OPEN);
+  store<u64>(symbol, NEVER, S_PENDING_LOW);
   placeRings(symbol, symbols);
   for (let k: u32 = 0; k < intervals; k++) {
     const state = stateOf(symbol, k);

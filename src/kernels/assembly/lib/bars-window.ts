@@ -74,6 +74,8 @@ function monthOpen(window: u32): u64 {
 export function tick(venue: u32, now: u64, grace: u64): void {
   if (venue >= VENUES_MAX || now <= load<u64>(clocks + venue * 16) || now < grace + 40 * DAY_US) return;
   store<u64>(clocks + venue * 16, now);
+  // Every longer window ends where a base window does.
+  if (now - grace < load<u64>(clocks + venue * 16, 8) + lengthOf(0)) return;
   for (let k: u32 = 0; k < intervals; k++) {
     const closed = windowAt(k, now - grace) - 1;
     const address = closedWindows + (venue * INTERVALS_MAX + k) * 4;
