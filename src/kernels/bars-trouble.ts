@@ -3,15 +3,15 @@ import type { Trouble } from '../protocols/partition.ts';
 
 // The same offsets as in assembly/lib/bars-layout.ts; the kernel's tests read through both.
 const HEAD = {
-  flags: 32,
-  global: 36,
-  holes: 44,
-  expected: 48,
-  suspectFrom: 144,
-  tailLast: 152,
-  deepFrom: 160,
-  deepTo: 168,
-  deepMask: 176,
+  flags: 160,
+  global: 164,
+  holes: 172,
+  expected: 176,
+  suspectFrom: 200,
+  tailLast: 208,
+  deepFrom: 216,
+  deepTo: 224,
+  deepMask: 232,
 } as const;
 const HEAD_BYTES = 320;
 const INTERVAL_BYTES = 64;

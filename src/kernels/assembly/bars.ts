@@ -3,14 +3,14 @@
 // The picture of the memory is in lib/bars-layout.ts.
 import {
   C_APPLIED, C_LATE, C_MALFORMED, C_UNKNOWN_SYMBOL, E_CLOSE, E_COUNT, E_FIRST_ID, E_HIGH, E_LAST_ID, E_LOW, E_MARKS,
-  E_OPEN, E_SUMS, E_WINDOW, ENTRY_BYTES, FLAG_TAKER_BUY, HEAD_BYTES, I_HEAD, I_RING, S_BASE_OPEN, S_COUNT, S_EXPECTED, S_FAST_SEQUENCE,
-  S_LAST_TIME, S_PENDING_HIGH, S_SUMS, S_TOP, S_VENUE, TRADE_AMOUNT, TRADE_BYTES,
+  E_OPEN, E_SUMS, E_WINDOW, ENTRY_BYTES, FLAG_TAKER_BUY, HEAD_BYTES, I_HEAD, I_RING, S_BASE_OPEN, S_CLOSE, S_COUNT,
+  S_FAST_SEQUENCE, S_HIGH, S_LAST_ID, S_LAST_TIME, S_LOW, S_PENDING_HIGH, S_SUMS, S_TOP, S_VENUE, TRADE_AMOUNT, TRADE_BYTES,
   TRADE_FIRST_ID, TRADE_FLAGS, TRADE_LAST_ID, TRADE_PRICE, TRADE_SEQUENCE, TRADE_SYMBOL, TRADE_TIME,
 } from './lib/bars-layout';
 import { admit, DROP, NEXT, reissueChanged } from './lib/bars-ids';
-import { add128, amend, count, counters, maskOf, passBase, push, stateOf } from './lib/bars-ring';
+import { add128, amend, count, counters, maskOf, passBase, push, settle, stateOf } from './lib/bars-ring';
 import { globals, mapping, symbols } from './lib/bars-symbols';
-import { clockOf, closedUntil, lengthOf, windowAt, windowOpen } from './lib/bars-window';
+import { clockOf, closedAnywhere, closedUntil, lengthOf, windowAt, windowOpen } from './lib/bars-window';
 
 export { tick } from './lib/bars-window';
 export {
@@ -103,24 +103,24 @@ export function apply(from: usize, trades: u32): u32 {
     }
     if (sequence == load<u64>(symbol, S_FAST_SEQUENCE)) {
       if (time - load<u64>(symbol, S_BASE_OPEN) >= base) {
-        if (!openBase(symbol, time)) {
+        if (!openBase(symbol, time, trade)) {
           applied += applySlowly(symbol, trade);
           continue;
         }
-        startBar(load<u32>(symbol, S_TOP), symbol, trade);
-      } else if (time < closedUntil(symbol)) {
+        store<u64>(symbol, price, S_HIGH);
+        store<u64>(symbol, price, S_LOW);
+      } else if (time < closedAnywhere && time < closedUntil(symbol)) {
         applied += applySlowly(symbol, trade);
         continue;
+      } else {
+        store<u64>(symbol, max(price, load<u64>(symbol, S_HIGH)), S_HIGH);
+        store<u64>(symbol, min(price, load<u64>(symbol, S_LOW)), S_LOW);
       }
-      const top: usize = load<u32>(symbol, S_TOP);
-      store<u64>(top, max(price, load<u64>(top, E_HIGH)), E_HIGH);
-      store<u64>(top, min(price, load<u64>(top, E_LOW)), E_LOW);
-      store<u64>(top, price, E_CLOSE);
       const lastId = load<u64>(trade, TRADE_LAST_ID);
-      store<u64>(top, lastId, E_LAST_ID);
       store<u64>(symbol, sequence + 1, S_FAST_SEQUENCE);
-      store<u64>(symbol, sequence + 1, S_EXPECTED);
       store<u64>(symbol, time, S_LAST_TIME);
+      store<u64>(symbol, price, S_CLOSE);
+      store<u64>(symbol, lastId, S_LAST_ID);
       store<u64>(symbol, load<u64>(symbol, S_COUNT) + lastId - load<u64>(trade, TRADE_FIRST_ID) + 1, S_COUNT);
       add128(symbol + S_SUMS, amount, 0);
       add128(symbol + S_SUMS + 16, quote, quoteHigh);
@@ -135,16 +135,19 @@ export function apply(from: usize, trades: u32): u32 {
 }
 
 /** Opens the base bar of a time after the top, unless the clock has closed that window or the stamp is beyond belief. */
-@inline function openBase(symbol: usize, time: u64): bool {
+@inline function openBase(symbol: usize, time: u64, trade: usize): bool {
   const open = load<u64>(symbol, S_BASE_OPEN);
-  if (time < open || time < closedUntil(symbol) || !believable(symbol, time)) return false;
+  if (time < open || (time < closedAnywhere && time < closedUntil(symbol)) || !believable(symbol, time)) return false;
+  settle(symbol);
   const top: usize = load<u32>(symbol, S_TOP);
   const base = lengthOf(0);
   let window = load<u32>(top, E_WINDOW) + 1;
   if (time - open >= 2 * base) window = windowAt(0, time);
   passBase(symbol, top, open);
-  store<u32>(symbol, <u32>push(symbol, 0, window), S_TOP);
+  const entry = push(symbol, 0, window);
+  store<u32>(symbol, <u32>entry, S_TOP);
   store<u64>(symbol, windowOpen(0, window), S_BASE_OPEN);
+  startBar(entry, symbol, trade);
   return true;
 }
 
@@ -154,10 +157,7 @@ export function apply(from: usize, trades: u32): u32 {
 }
 
 @inline function startBar(entry: usize, symbol: usize, trade: usize): void {
-  const price = load<u64>(trade, TRADE_PRICE);
-  store<u64>(entry, price, E_OPEN);
-  store<u64>(entry, price, E_HIGH);
-  store<u64>(entry, price, E_LOW);
+  store<u64>(entry, load<u64>(trade, TRADE_PRICE), E_OPEN);
   store<u64>(entry, load<u64>(trade, TRADE_FIRST_ID), E_FIRST_ID);
   store<u32>(entry, 0, E_MARKS);
   store<u64>(entry, load<u64>(symbol, S_COUNT), E_COUNT);
@@ -176,13 +176,12 @@ function applySlowly(symbol: usize, trade: usize): u32 {
     count(C_MALFORMED);
     return 0;
   }
+  settle(symbol);
   const verdict = admit(symbol, load<u64>(trade, TRADE_SEQUENCE), time, load<u32>(trade, TRADE_FLAGS));
   if (verdict == DROP) return 0;
   if (verdict != NEXT || time < closedUntil(symbol)) count(C_LATE);
   shapePart(trade, firstId, lastId);
   amend(symbol, time, part);
-  const top: usize = load<u32>(symbol, S_TOP);
-  store<u64>(symbol, windowOpen(0, load<u32>(top, E_WINDOW)), S_BASE_OPEN);
   reissueChanged(symbol);
   return 1;
 }

@@ -5,8 +5,7 @@
 //   0        4        8                16               24               32        40       48        56        64
 //   | symbol | flags  | time_us        | price          | amount         | first_id| last_id| sequence| received_ns|
 //
-// A bar entry (128 bytes, two cache lines). The first line is what a trade touches; the second is written once, when
-// the bar opens. `before` is the symbol's running total as it stood before the bar's first trade, so that a bar's sums
+// A bar entry (128 bytes, two cache lines). The second line is written once, when the bar opens. `before` is the symbol's running total as it stood before the bar's first trade, so that a bar's sums
 // are the difference of two totals, and a longer interval costs nothing per trade:
 //
 //   0      8      16     24      32      40         48   52      56               64       80      96       112     128
@@ -45,41 +44,48 @@ export const MARK_REVISIONS: u32 = (1 << 24) - 1;
 export const TOTALS_BYTES: usize = 72;
 
 // A symbol's head (320 bytes), then INTERVAL_BYTES for each interval, then the hole table. Rings live apart, so that
-// the heads of all symbols stay close together.
+// the heads of all symbols stay close together. A trade in order touches the first two cache lines and nothing else;
+// one that opens a base bar also the third, the base interval's line and the ring.
 export const HEAD_BYTES: u32 = 320;
 /** The sequence that may take the short path; NEVER while anything about the ids is in doubt. */
 export const S_FAST_SEQUENCE: usize = 0;
 export const S_BASE_OPEN: usize = 8;
-export const S_TOP: usize = 16;
-export const S_VERSION: usize = 20;
-export const S_LAST_TIME: usize = 24;
-export const S_FLAGS: usize = 32;
-export const S_GLOBAL: usize = 36;
-export const S_VENUE: usize = 40;
-export const S_HOLES: usize = 44;
-export const S_EXPECTED: usize = 48;
+export const S_LAST_TIME: usize = 16;
+/** The open base bar, as far as trades change it: newer than its entry in the ring until `settle` copies it there. */
+export const S_HIGH: usize = 24;
+export const S_LOW: usize = 32;
+export const S_CLOSE: usize = 40;
+export const S_LAST_ID: usize = 48;
 export const S_COUNT: usize = 56;
 export const S_SUMS: usize = 64;
-export const S_SINCE: usize = 128;
-/** Where the symbol stands among the heads; its rings stand at the same place in their columns. */
-export const S_INDEX: usize = 136;
-export const S_SUSPECT_FROM: usize = 144;
-export const S_TAIL_LAST: usize = 152;
-export const S_DEEP_FROM: usize = 160;
-export const S_DEEP_TO: usize = 168;
-export const S_DEEP_MASK: usize = 176;
-/** Per reader: version in its last committed snapshot, version in the one in flight. */
-export const S_READERS: usize = 184;
-/** The RECENT_IDS largest sequences seen, for venues whose ids are not dense. */
-export const S_RECENT: usize = 200;
-export const RECENT_IDS: u32 = 7;
 /**
  * Base bars that closed since the intervals which they feed were last brought up to date: their highest and lowest
  * price, and until when (the earliest end of those intervals' newest windows) closing bars may be left here.
  */
-export const S_PENDING_HIGH: usize = 256;
-export const S_PENDING_LOW: usize = 264;
-export const S_PENDING_UNTIL: usize = 272;
+export const S_PENDING_HIGH: usize = 128;
+export const S_PENDING_LOW: usize = 136;
+export const S_PENDING_UNTIL: usize = 144;
+export const S_TOP: usize = 152;
+export const S_VERSION: usize = 156;
+export const S_FLAGS: usize = 160;
+export const S_GLOBAL: usize = 164;
+export const S_VENUE: usize = 168;
+export const S_HOLES: usize = 172;
+/** The next sequence; while the short path is open, that path's is newer until `settle` copies it here. */
+export const S_EXPECTED: usize = 176;
+export const S_SINCE: usize = 184;
+/** Where the symbol stands among the heads; its rings stand at the same place in their columns. */
+export const S_INDEX: usize = 192;
+export const S_SUSPECT_FROM: usize = 200;
+export const S_TAIL_LAST: usize = 208;
+export const S_DEEP_FROM: usize = 216;
+export const S_DEEP_TO: usize = 224;
+export const S_DEEP_MASK: usize = 232;
+/** Per reader: version in its last committed snapshot, version in the one in flight. */
+export const S_READERS: usize = 240;
+/** The RECENT_IDS largest sequences seen, for venues whose ids are not dense. */
+export const S_RECENT: usize = 256;
+export const RECENT_IDS: u32 = 7;
 
 export const SYMBOL_DENSE: u32 = 1;
 export const SYMBOL_HAS_TRADED: u32 = 2;

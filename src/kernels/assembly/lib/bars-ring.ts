@@ -5,7 +5,8 @@ import {
   E_LAST_ID, E_LOW, E_MARKS, E_OPEN, E_SUMS, E_WINDOW, ENTRY_BYTES, HEAD_BYTES, I_COUNT, I_END, I_FLOOR, I_FLOOR_CLOSE,
   I_HEAD, I_QUIET_REVISIONS, I_READERS, I_RING, I_TOP, INTERVAL_BYTES, MARK_REVISIONS, MARK_WAS_GAP,
   READER_BYTES, READER_COMMITTED, READER_REWOUND, READERS, DETACHED, S_COUNT, S_DEEP_FROM, S_DEEP_MASK, S_DEEP_TO,
-  NEVER, S_PENDING_HIGH, S_PENDING_LOW, S_PENDING_UNTIL, S_TOP, S_VERSION, TOTALS_BYTES,
+  NEVER, S_BASE_OPEN, S_CLOSE, S_EXPECTED, S_FAST_SEQUENCE, S_HIGH, S_LAST_ID, S_LOW, S_PENDING_HIGH, S_PENDING_LOW,
+  S_PENDING_UNTIL, S_TOP, S_VERSION, TOTALS_BYTES,
 } from './bars-layout';
 import { keepQuiet, keepUnsaved } from './bars-records';
 import { childOf, closedWindow, intervals, windowAt, windowEnd, windowOpen } from './bars-window';
@@ -155,6 +156,29 @@ export function linkIntervals(): void {
   }
 }
 
+/** Brings the open base bar's entry and the expected sequence up to what the short path has left in the head. */
+@inline export function settle(symbol: usize): void {
+  const next = load<u64>(symbol, S_FAST_SEQUENCE);
+  if (next != NEVER) store<u64>(symbol, next, S_EXPECTED);
+  const top: usize = load<u32>(symbol, S_TOP);
+  if (!top) return;
+  store<u64>(top, load<u64>(symbol, S_HIGH), E_HIGH);
+  store<u64>(top, load<u64>(symbol, S_LOW), E_LOW);
+  store<u64>(top, load<u64>(symbol, S_CLOSE), E_CLOSE);
+  store<u64>(top, load<u64>(symbol, S_LAST_ID), E_LAST_ID);
+}
+
+/** Takes the newest base bar into the head, after it was changed in the ring. */
+export function wake(symbol: usize): void {
+  const top: usize = load<u32>(stateOf(symbol, 0), I_TOP);
+  store<u32>(symbol, <u32>top, S_TOP);
+  store<u64>(symbol, windowOpen(0, load<u32>(top, E_WINDOW)), S_BASE_OPEN);
+  store<u64>(symbol, load<u64>(top, E_HIGH), S_HIGH);
+  store<u64>(symbol, load<u64>(top, E_LOW), S_LOW);
+  store<u64>(symbol, load<u64>(top, E_CLOSE), S_CLOSE);
+  store<u64>(symbol, load<u64>(top, E_LAST_ID), S_LAST_ID);
+}
+
 /** A base bar has closed. Within the windows that are open above it, only its extremes are noted, in the head. */
 @inline export function passBase(symbol: usize, top: usize, open: u64): void {
   if (open < load<u64>(symbol, S_PENDING_UNTIL) && !(load<u32>(top, E_MARKS) & MARK_WAS_GAP)) {
@@ -195,6 +219,7 @@ function settlePending(symbol: usize): void {
 export function complete(symbol: usize): void {
   const top: usize = load<u32>(symbol, S_TOP);
   if (!top) return;
+  settle(symbol);
   feedBase(symbol, top, windowOpen(0, load<u32>(top, E_WINDOW)));
   for (let k: u32 = 1; k < intervals; k++) if (parentsOf(k)) feed(symbol, k, parentsOf(k));
 }
@@ -228,6 +253,7 @@ export function amend(symbol: usize, time: u64, part: usize): void {
   let beyond = false;
   for (let k: u32 = 0; k < intervals; k++) if (!amendInterval(symbol, k, time, part)) beyond = true;
   addTotals(symbol + S_COUNT, part + E_COUNT);
+  if (load<u32>(stateOf(symbol, 0), I_COUNT)) wake(symbol);
   if (beyond) count(C_BEYOND);
   store<u32>(symbol, load<u32>(symbol, S_VERSION) + 1, S_VERSION);
 }
@@ -294,7 +320,6 @@ function insert(symbol: usize, k: u32, position: u32, window: u32, part: usize):
     memory.copy(entry + E_COUNT, entryAt(state, k, position + 1) + E_COUNT, TOTALS_BYTES);
     subtractTotals(entry + E_COUNT, part + E_COUNT);
   }
-  if (k == 0) store<u32>(symbol, load<u32>(state, I_TOP), S_TOP);
 }
 
 export function subtractTotals(from: usize, delta: usize): void {

@@ -14,7 +14,7 @@ import {
 } from './bars-layout';
 import { confirm, doubt, refreshFastPath, reissueChanged, resolveHole } from './bars-ids';
 import { commitSymbol, commitUnsaved, placeUnsaved, unsavedRoom, writeSymbol, writeUnsaved } from './bars-records';
-import { counters, linkIntervals, maskOf, push, setDepths, stateOf, subtractTotals } from './bars-ring';
+import { counters, linkIntervals, maskOf, push, setDepths, settle, stateOf, subtractTotals, wake } from './bars-ring';
 import { intervals, plan, setIntervals, windowAt, windowEnd } from './bars-window';
 
 export let symbols: u32 = 0;
@@ -101,6 +101,13 @@ export function symbolCount(): u32 {
 }
 export function symbolAddress(global: u32): usize {
   return global < globals ? <usize>load<u32>(mapping + global * 4) : 0;
+}
+
+/** A symbol's address, with nothing about its ids left in the short path's hands. */
+function settledSymbol(global: u32): usize {
+  const symbol = symbolAddress(global);
+  if (symbol) settle(symbol);
+  return symbol;
 }
 
 /** Takes a symbol in. Bars that opened before `since` are partial. Returns 0, 1 when it is full, 2 when it is there. */
@@ -209,7 +216,7 @@ export function importSymbol(global: u32): u32 {
 
 /** Sets where a symbol goes on reading after a restart; the seeded bars hold everything below. */
 export function seedSequence(global: u32, next: u64, lastTime: u64): bool {
-  const symbol = symbolAddress(global);
+  const symbol = settledSymbol(global);
   if (!symbol) return false;
   store<u64>(symbol, next, S_EXPECTED);
   store<u64>(symbol, lastTime, S_LAST_TIME);
@@ -243,12 +250,12 @@ export function seedBar(global: u32, k: u32, closed: u32): bool {
   memory.copy(entry + E_COUNT, symbol + S_COUNT, TOTALS_BYTES);
   subtractTotals(entry + E_COUNT, transfer + R_COUNT);
   store<u64>(state, windowEnd(k, window), I_END);
-  if (k == 0) store<u32>(symbol, <u32>entry, S_TOP);
+  if (k == 0) wake(symbol);
   return true;
 }
 
 export function doubtSymbol(global: u32, from: u64): bool {
-  const symbol = symbolAddress(global);
+  const symbol = settledSymbol(global);
   if (!symbol) return false;
   doubt(symbol, max(from, load<u64>(symbol, S_SINCE)));
   reissueChanged(symbol);
@@ -256,14 +263,14 @@ export function doubtSymbol(global: u32, from: u64): bool {
 }
 
 export function confirmSymbol(global: u32, next: u64, now: u64): bool {
-  const symbol = symbolAddress(global);
+  const symbol = settledSymbol(global);
   if (!symbol || !confirm(symbol, next, now)) return false;
   reissueChanged(symbol);
   return true;
 }
 
 export function resolveHoles(global: u32, first: u64, last: u64): bool {
-  const symbol = symbolAddress(global);
+  const symbol = settledSymbol(global);
   if (!symbol || !resolveHole(symbol, first, last)) return false;
   reissueChanged(symbol);
   return true;
@@ -279,7 +286,10 @@ export function forgetDeep(global: u32): void {
 export function troubledSymbol(index: u32): usize {
   for (; index < symbols; index++) {
     const symbol = symbolAt(index);
-    if (load<u32>(symbol, S_HOLES) || load<u32>(symbol, S_DEEP_MASK) || load<u32>(symbol, S_FLAGS) & SYMBOL_SUSPECT) return symbol;
+    if (load<u32>(symbol, S_HOLES) || load<u32>(symbol, S_DEEP_MASK) || load<u32>(symbol, S_FLAGS) & SYMBOL_SUSPECT) {
+      settle(symbol);
+      return symbol;
+    }
   }
   return 0;
 }

@@ -15,9 +15,12 @@ const closedWindows: usize = memory.data(16 * 16 * 4, 16);
 const clocks: usize = memory.data(16 * 16, 16);
 
 export let intervals: u32 = 0;
+/** No venue's clock has closed a base window at or after this time. */
+export let closedAnywhere: u64 = 0;
 /** Takes the plan into use, with all clocks at nought. */
 export function setIntervals(count: u32): void {
   intervals = count;
+  closedAnywhere = 0;
   memory.fill(closedWindows, 0, VENUES_MAX * INTERVALS_MAX * 4);
   memory.fill(clocks, 0, VENUES_MAX * 16);
 }
@@ -81,7 +84,9 @@ export function tick(venue: u32, now: u64, grace: u64): void {
     const address = closedWindows + (venue * INTERVALS_MAX + k) * 4;
     if (closed > load<u32>(address)) store<u32>(address, closed);
   }
-  store<u64>(clocks + venue * 16, windowEnd(0, load<u32>(closedWindows + venue * INTERVALS_MAX * 4)), 8);
+  const until = windowEnd(0, load<u32>(closedWindows + venue * INTERVALS_MAX * 4));
+  store<u64>(clocks + venue * 16, until, 8);
+  closedAnywhere = max(closedAnywhere, until);
 }
 
 /** Base windows before this time are closed. */
