@@ -102,11 +102,21 @@ function repair(kernel: BarsKernel, tapes: ReadonlyMap<number, Trade[]>, deliver
 
 const tailOf = (trouble: Trouble) => ({ first: trouble.expected, last: trouble.tailLast! });
 
+/** These tile nothing longer: they are served alone, or made of days. */
+const ALONE: readonly Interval[] = ['3d', '1w', '1M'];
+const MONTH_US = 30n * BigInt(INTERVALS['1d'].lengthUs);
+
 function randomIntervals(random: Random): Interval[] {
-  const base = random.pick<Interval>(['1s', '1s', '1m', '5m', '1h']);
+  const base = random.pick<Interval>(['1s', '1s', '1m', '5m', '1h', '1d', random.pick(ALONE)]);
+  if (ALONE.includes(base)) return [base];
   const longer = INTERVAL_NAMES.slice(INTERVAL_NAMES.indexOf(base) + 1).filter(() => random.chance(60));
   const odd = longer.filter((name) => name !== '3m' || base !== '5m');
   return [base, ...odd];
+}
+
+/** About the length of the base interval's windows. */
+function unitOf(base: Interval): bigint {
+  return BigInt(INTERVALS[base].lengthUs) || MONTH_US;
 }
 
 function isDeep(trouble: Trouble | undefined, bar: OracleBar, interval: Interval): boolean {
@@ -122,7 +132,7 @@ interface Outcome {
 function runSeed(seed: number, depths: { baseDepth: number; longDepth: number }): Outcome {
   const random = new Random(seed);
   const intervals = randomIntervals(random);
-  const unit = BigInt(INTERVALS[intervals[0]!].lengthUs);
+  const unit = unitOf(intervals[0]!);
   const kernel = new BarsKernel({
     ...BARS_DEFAULTS,
     ...depths,
