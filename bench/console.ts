@@ -4,6 +4,8 @@ import { existsSync, readFileSync, statSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DASHBOARD_FOLDER } from '../src/console/server/assets.ts';
 import { launch, provideChromium } from '../test/browser/chromium.ts';
+import { drain } from './console.drain.ts';
+import { measureHotPath } from './console.hotpath.ts';
 import { type Bench, type BenchOptions, median, ROUNDS } from './harness.ts';
 
 const DASHBOARDS = 10;
@@ -14,7 +16,7 @@ const SETTLE_MS = 300;
 const FIRST_VIEW_BYTES_MAX = 150_000;
 
 export const bench: Bench = {
-  summary: 'what the dashboard weighs, how soon it shows live data, and what ten of them cost the server',
+  summary: 'what the dashboard weighs, how soon it shows live data, and what ten of them cost server and hot path',
   async run(options) {
     const limit = { value: FIRST_VIEW_BYTES_MAX, name: 'limit' };
     options.report('first_view_gzip_bytes', firstViewBytes(), 'bytes', limit);
@@ -27,6 +29,7 @@ export const bench: Bench = {
       child.send('stop');
       await once(child, 'exit');
     }
+    await measureHotPath(options, DASHBOARDS);
   },
 };
 
@@ -85,15 +88,6 @@ async function cpuOf(child: ChildProcess): Promise<number> {
   child.send('cpu');
   const [{ cpuUs }] = (await once(child, 'message')) as [{ cpuUs: number }];
   return cpuUs;
-}
-
-async function drain(url: string, signal: AbortSignal, onBytes: (length: number) => void): Promise<void> {
-  try {
-    const answer = await fetch(url, { signal });
-    for await (const chunk of answer.body as AsyncIterable<Uint8Array>) onBytes(chunk.length);
-  } catch (error) {
-    if (!signal.aborted) throw error;
-  }
 }
 
 /** From the address being entered until a row of the tree shows what an actor did, in a browser with an empty cache. */
