@@ -18,6 +18,10 @@ const LEVELS_HIGH = 160;
 const TRADES_PER_STEP_MOST = 500;
 const LEVELS_PER_TRADE_MOST = 6;
 const NOTIONAL_MEDIAN = 900;
+/** Usual distance of two levels of a lively book, as a share of the price; a quiet book is wider. */
+const GAP_SHARE = 2e-5;
+/** No order stands closer to the fair price than this share of a gap. */
+const NEAREST_GAPS = 0.4;
 
 /**
  * One instrument on one venue: a book that orders change and trades eat into, drawn towards a fair price. Every trade
@@ -40,6 +44,8 @@ export class Listing {
   readonly #aggregates: boolean;
   /** The usual distance of two levels, in ticks. */
   readonly #gap: number;
+  /** How close to the fair price orders may stand, in ticks. */
+  readonly #nearest: number;
   readonly #lotsMedian: number;
 
   constructor(
@@ -57,7 +63,8 @@ export class Listing {
     this.#aggregates = profile.aggregatesFills;
     this.#random = new Random(options.seed, `listing/${options.venue}/${symbol}`);
     const ticks = instrument.price * 10 ** this.priceDecimals;
-    this.#gap = Math.max(1, Math.round(ticks * 2e-5));
+    this.#gap = Math.max(1, Math.round((ticks * GAP_SHARE) / Math.sqrt(instrument.activity)));
+    this.#nearest = Math.max(1, Math.round(this.#gap * NEAREST_GAPS));
     const quoteInDollars = instrument.quote === 'BTC' ? 97_234 : 1;
     this.#lotsMedian = (NOTIONAL_MEDIAN / (instrument.price * quoteInDollars)) * 10 ** this.amountDecimals;
     this.#refill(Math.round(ticks));
@@ -85,8 +92,8 @@ export class Listing {
     if (!this.trading || (!active && count === 0)) return;
     const fairTicks = Math.max(4 * this.#gap * LEVELS_LOW + 1, Math.round(fair * 10 ** this.priceDecimals));
     const times = Array.from({ length: count }, () => nowUs - random.below(spanUs)).sort((a, b) => a - b);
-    this.#clearWrongSide(this.book.asks, (price) => price <= fairTicks);
-    this.#clearWrongSide(this.book.bids, (price) => price >= fairTicks);
+    this.#clearWrongSide(this.book.asks, (price) => price < fairTicks + this.#nearest);
+    this.#clearWrongSide(this.book.bids, (price) => price > fairTicks - this.#nearest);
     this.#mendTop(fairTicks);
     for (const timeUs of times) {
       this.#trade(random.chance(0.5), this.#someLots(), timeUs);
@@ -114,7 +121,7 @@ export class Listing {
     }
   }
 
-  /** Orders that the fair price has run over are cancelled. */
+  /** Orders that the fair price has run over, or came too close to, are cancelled. */
   #clearWrongSide(side: BookSide, isWrong: (price: number) => boolean): void {
     while (side.depth > 0 && isWrong(side.prices[0]!)) side.set(side.prices[0]!, 0);
   }
@@ -132,7 +139,9 @@ export class Listing {
     else if (what < 0.7) side.set(price, 0);
     else {
       const offset = random.below(this.#gap * 2 + 1) - this.#gap;
-      const placed = asks ? Math.max(fairTicks + 1, price + offset) : Math.min(fairTicks - 1, price - offset);
+      const placed = asks
+        ? Math.max(fairTicks + this.#nearest, price + offset)
+        : Math.min(fairTicks - this.#nearest, price - offset);
       side.set(placed, this.#someLots());
     }
   }
@@ -146,7 +155,7 @@ export class Listing {
         side.set(side.prices.at(-1)!, 0);
       }
       while (side.depth < LEVELS_LOW) {
-        side.set(fairTicks + away * (1 + this.#random.below(reach)), this.#someLots());
+        side.set(fairTicks + away * (this.#nearest + this.#random.below(reach)), this.#someLots());
       }
     }
   }
@@ -156,7 +165,7 @@ export class Listing {
     for (const [side, away] of this.#sides()) {
       const best = side.prices[0];
       if (best === undefined || Math.abs(best - fairTicks) > 2 * this.#gap) {
-        side.set(fairTicks + away * (1 + this.#random.below(this.#gap)), this.#someLots());
+        side.set(fairTicks + away * (this.#nearest + this.#random.below(this.#gap)), this.#someLots());
       }
     }
   }

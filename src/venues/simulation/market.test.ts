@@ -4,7 +4,7 @@ import { VENUES } from '../index.ts';
 import { symbolOf } from '../venue.ts';
 import type { Book } from './book.ts';
 import { formatUnits, trimUnits } from './decimal.ts';
-import { DEFAULT_SYMBOLS } from './instruments.ts';
+import { DEFAULT_SYMBOLS, nameOf } from './instruments.ts';
 import { barsOf, INTERVALS, nextOpenTime, openTime } from './klines.ts';
 import { Market } from './market.ts';
 import { TradeLog } from './trade-log.ts';
@@ -51,6 +51,30 @@ describe('the market', () => {
     for (const each of [one, same, other]) for (let step = 0; step < 300; step++) each.step();
     expect(fingerprint(same)).toBe(fingerprint(one));
     expect(fingerprint(other)).not.toBe(fingerprint(one));
+  });
+
+  it('has venues that seldom cross, and then by little', () => {
+    const made = market({ seed });
+    const top = (instrument: string) =>
+      [...made.venues.values()].map((venue) => {
+        const listing = [...venue.listings.values()].find((one) => nameOf(one.instrument) === instrument)!;
+        const unit = 10 ** -listing.priceDecimals;
+        return { bid: listing.book.bids.prices[0]! * unit, ask: listing.book.asks.prices[0]! * unit };
+      });
+    const spreads = DEFAULT_SYMBOLS.map(() => [] as number[]);
+    for (let step = 0; step < 1000; step++) {
+      made.step();
+      DEFAULT_SYMBOLS.forEach((name, at) => {
+        const tops = top(name);
+        const ask = Math.min(...tops.map((one) => one.ask));
+        spreads[at]!.push((ask - Math.max(...tops.map((one) => one.bid))) / ask);
+      });
+    }
+    for (const [at, shares] of spreads.entries()) {
+      const crossed = shares.filter((share) => share < 0);
+      expect(crossed.length / shares.length, `${DEFAULT_SYMBOLS[at]}, seed ${seed}`).toBeLessThan(0.1);
+      expect(Math.min(...shares), `${DEFAULT_SYMBOLS[at]}, seed ${seed}`).toBeGreaterThan(-5e-4);
+    }
   });
 
   it('is not disturbed by a listing that comes later', () => {

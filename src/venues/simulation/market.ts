@@ -11,6 +11,14 @@ export interface MarketOptions {
   readonly retain: number;
 }
 
+const PREMIUM_SPAN = 1e-5;
+/** A lively price moves by about 2 % a day. */
+const SHOCK_IN_A_SECOND = 6e-5;
+/** Most steps bring little; one in ten brings a jump. Together they have a deviation of 1. */
+const JUMP_CHANCE = 0.1;
+const JUMP = 2.9;
+const REST = 0.42;
+
 /** One venue's share of the market. */
 export class VenueMarket {
   readonly listings = new Map<string, Listing>();
@@ -18,7 +26,7 @@ export class VenueMarket {
   readonly #venue: string;
   readonly #profile: MarketProfile;
   readonly #spell: (base: string, quote: string) => string;
-  /** This venue quotes everything a little higher or lower than the others. */
+  /** This venue quotes everything a little higher or lower than the others: less than their spreads, as arbitrage has it. */
   readonly #premium: number;
   /** How far this venue's clock is ahead of the market's. */
   clockOffsetUs = 0;
@@ -30,7 +38,7 @@ export class VenueMarket {
     this.#venue = venue;
     this.#profile = profile;
     this.#spell = spell;
-    this.#premium = 1 + (new Random(market.options.seed, `premium/${venue}`).unit() - 0.5) * 4e-4;
+    this.#premium = 1 + (new Random(market.options.seed, `premium/${venue}`).unit() - 0.5) * PREMIUM_SPAN;
   }
 
   get nowUs(): number {
@@ -106,9 +114,10 @@ export class Market {
     this.steps++;
     const spanSeconds = this.options.stepUs / 1e6;
     for (const fair of this.#fair.values()) {
-      // A walk of about 4 % a day that is slowly drawn back, so that an accelerated month stays in sight of its start.
+      // A walk that is slowly drawn back, so that an accelerated month stays in sight of its start.
       const pull = Math.log(fair.instrument.price / fair.price) * Math.min(1, spanSeconds * 2e-5);
-      const shock = 1.4e-4 * Math.sqrt(Math.min(spanSeconds, 60)) * fair.random.normal();
+      const size = SHOCK_IN_A_SECOND * Math.sqrt(fair.instrument.activity * Math.min(spanSeconds, 60));
+      const shock = size * (fair.random.chance(JUMP_CHANCE) ? JUMP : REST) * fair.random.normal();
       fair.price *= Math.exp(pull + shock);
     }
     for (const venue of this.venues.values()) venue.step(this.options.stepUs);
