@@ -8,6 +8,7 @@ import type * as api from '../protocols/console-api.ts';
 import type { ExchangeStatus } from '../protocols/exchange.ts';
 import type { FeedPhase } from '../protocols/venue.ts';
 import { BOOK_BUCKETS, FINE_BUCKETS } from '../supervision/telemetry/buckets.ts';
+import { CountsWindow, WINDOW_MS } from '../supervision/telemetry/counts-window.ts';
 import { HistogramReader, percentileNs, SharedHistogram } from '../supervision/telemetry/histogram.ts';
 import { type FigurePlace, histogramBytes } from '../supervision/telemetry/layout.ts';
 import { type Sample, ScrapedMetric } from '../supervision/telemetry/scraped-metric.ts';
@@ -27,10 +28,11 @@ export class BookMetrics {
   /** The same in finer buckets, for percentiles. */
   readonly #fine: SharedHistogram;
   readonly #fineReader: HistogramReader;
+  readonly #e2eWindow = new CountsWindow();
+  readonly #fineWindow = new CountsWindow();
   readonly #newestNs = new Map<number, number>();
   #words: Uint32Array = new Uint32Array(0);
   #reader: SummaryReader | undefined;
-  #maxNs = 0;
 
   constructor(statuses: () => readonly ExchangeStatus[], publisher: () => Promise<BookServiceStats | undefined>) {
     this.#statuses = statuses;
@@ -70,7 +72,6 @@ export class BookMetrics {
     const durationNs = nowNs() - receivedNs;
     this.#e2e.record(durationNs);
     this.#fine.record(durationNs);
-    this.#maxNs = Math.max(this.#maxNs, durationNs);
   }
 
   /** The Prometheus text of the plane. */
@@ -78,17 +79,23 @@ export class BookMetrics {
     return this.#registry.metrics();
   }
 
+  /** Of the last minute; undefined when nothing was handed over in it. */
   latency(): api.HistogramView | undefined {
-    const fine = this.#fineReader.read();
+    const nowMs = performance.now();
+    const total = (counts: readonly number[]) => counts.reduce((sum, each) => sum + each, 0);
+    const [everFine, ever] = [this.#fineReader.read(), this.#e2eReader.read()];
+    const fineCounts = this.#fineWindow.of(everFine.counts, nowMs);
+    const counts = this.#e2eWindow.of(ever.counts, nowMs);
+    const fine = { ...everFine, counts: fineCounts, count: total(fineCounts) };
     if (fine.count === 0) return undefined;
-    const { boundsNs, counts, count } = this.#e2eReader.read();
     return {
-      boundsUs: boundsNs.filter(Number.isFinite).map((ns) => ns / 1000),
+      windowMs: WINDOW_MS,
+      boundsUs: ever.boundsNs.filter(Number.isFinite).map((ns) => ns / 1000),
       counts,
-      count,
+      count: fine.count,
       p50Us: (percentileNs(fine, 0.5) ?? 0) / 1000,
       p99Us: (percentileNs(fine, 0.99) ?? 0) / 1000,
-      maxUs: this.#maxNs / 1000,
+      maxUs: (percentileNs(fine, 1) ?? 0) / 1000,
     };
   }
 

@@ -70,7 +70,7 @@ export interface ActorShape {
 
 /**
  * What of an actor changes all the time, as a tuple: a message for 500 actors is a third of what objects would take.
- * Times are in microseconds, null where nothing was measured.
+ * Times are in microseconds over about the last minute, null where nothing was measured in it.
  */
 export type ActorValues = readonly [
   state: number,
@@ -163,13 +163,17 @@ export interface ThreadView {
   readonly core: number | null;
   readonly observedCpus: string;
   readonly pinnedBy: string | null;
-  /** Share of the time in which it did something, 0 to 1. */
+  /** Share of the time in which it had something to do, 0 to 1; of a duty cycle, an estimate from timed cycles. */
   readonly busy: number | null;
+  /** Shares of the time in which it had a core, and in which it was ready to run and had none. */
+  readonly onCore: number | null;
+  readonly waitingForCore: number | null;
   /** Time since the heartbeat last moved, as the console saw it. */
   readonly beatAgeMs: number | null;
   readonly delayMeanUs: number | null;
   readonly delayMaxUs: number | null;
-  /** Milliseconds of garbage collection in each second. */
+  /** Garbage collections in each second, and the milliseconds that they took. */
+  readonly collectionsPerSecond: number | null;
   readonly gcMsPerSecond: number | null;
   readonly heapUsedBytes: number | null;
   readonly heapLimitBytes: number | null;
@@ -206,8 +210,10 @@ export interface BookView {
   readonly venues: readonly BookVenueView[];
 }
 
-/** Counts of durations up to each bound; the last count is of what is above all bounds. */
+/** Counts of durations up to each bound within the window; the last count is of what is above all bounds. */
 export interface HistogramView {
+  /** How far it looks back, about. */
+  readonly windowMs: number;
   readonly boundsUs: readonly number[];
   readonly counts: readonly number[];
   readonly count: number;

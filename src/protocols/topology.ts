@@ -107,6 +107,8 @@ export interface ConsoleSettings {
   readonly allowedHosts: readonly string[];
   readonly control: boolean;
   readonly metrics: boolean;
+  /** Actors that /metrics names; the others are summed. */
+  readonly labelValuesMax: number;
   readonly maxConnections: number;
   readonly maxDashboards: number;
   readonly maxBodyBytes: number;
@@ -201,7 +203,6 @@ export interface SystemSettings {
   readonly redis: ServerSettings;
   readonly symbolsMax: number;
   readonly actorsMax: number;
-  readonly labelValuesMax: number;
   readonly logLevel: string;
   readonly shutdown: { readonly drainMs: number; readonly deadlineMs: number };
   readonly apply: {

@@ -16,7 +16,9 @@ export class CellStats {
     this.#lastFailure = { message: error.message, code, atMs };
   }
 
-  info(): Pick<
+  info(
+    nowMs: number,
+  ): Pick<
     ActorInfo,
     'incarnation' | 'restarts' | 'lastFailure' | 'messages' | 'unhandled' | 'waitMs' | 'processingMs'
   > {
@@ -26,8 +28,8 @@ export class CellStats {
       lastFailure: this.#lastFailure,
       messages: this.messages,
       unhandled: this.unhandled,
-      waitMs: this.waitMs.info(),
-      processingMs: this.processingMs.info(),
+      waitMs: this.waitMs.info(nowMs),
+      processingMs: this.processingMs.info(nowMs),
     };
   }
 }

@@ -384,7 +384,7 @@ export class Cell<M, S> implements Child, Askable<M>, Watchable {
       kind: 'actor',
       state: this.#state,
       thread: this.#runtime.thread,
-      ...this.#stats.info(),
+      ...this.#stats.info(this.#runtime.clock.now()),
       mailbox: { depth, highWater, capacity, policy, ...drops },
       children: [],
     };

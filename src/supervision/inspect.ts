@@ -10,7 +10,7 @@ export interface ActorInfo {
   readonly mailbox: MailboxInfo | undefined;
   readonly messages: number;
   readonly unhandled: number;
-  /** Sampled from the first message of each turn. */
+  /** Sampled from the first message of each turn, over about the last minute. */
   readonly waitMs: LatencyInfo | undefined;
   readonly processingMs: LatencyInfo | undefined;
   readonly children: readonly ActorInfo[];
@@ -28,9 +28,30 @@ export interface ThreadInfo {
   readonly tid: number;
   /** Counts up while the thread makes progress. */
   readonly beats: number;
-  readonly busy?: number;
-  readonly delayMeanUs?: number;
-  readonly delayMaxUs?: number;
+  /** What a thread with an event loop measures of itself. */
+  readonly loop?: LoopInfo;
+  /** What a thread with a duty cycle counts. */
+  readonly duty?: DutyInfo;
+}
+
+export interface LoopInfo {
+  /** Share of the last second in which the loop was not waiting for events. */
+  readonly busy: number;
+  /** How late the loop ran its timers in the last second. */
+  readonly delayMeanUs: number;
+  readonly delayMaxUs: number;
+  /** Garbage collections of this life, and the time that they took; both wrap at 2^32. */
+  readonly collections: number;
+  readonly collectedUs: number;
+  readonly heapUsedBytes: number;
+  readonly heapLimitBytes: number;
+}
+
+/** Rising counts; `sampledNs` is the time for `samples` of the things that were handled. */
+export interface DutyInfo {
+  readonly handled: number;
+  readonly samples: number;
+  readonly sampledNs: number;
 }
 
 export interface FailureInfo {

@@ -52,7 +52,16 @@ export async function startDemo({ port = 0, control = true, extraActors = 0 }: D
   ).flat();
   const harness = { health: WELL } as { health: HealthView };
   const settings = {
-    ...{ host: '127.0.0.1', port, tls: null, tokenFile, allowedHosts: [], control, metrics: true },
+    ...{
+      host: '127.0.0.1',
+      port,
+      tls: null,
+      tokenFile,
+      allowedHosts: [],
+      control,
+      metrics: true,
+      labelValuesMax: 1000,
+    },
     ...{ maxConnections: 200, maxDashboards: 50, maxBodyBytes: 2 ** 20, requestTimeoutMs: 10_000 },
   };
   const console = actor<never, unknown>({

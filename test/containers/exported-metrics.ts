@@ -36,7 +36,7 @@ const lane = {
 } as unknown as LaneSnapshot;
 
 const text = [
-  await new ActorMetrics().render([actor], new Map([['/a', 1]]), 1),
+  await new ActorMetrics(10).render([actor], new Map([['/a', 1]]), 1),
   await new BookMetrics(
     () => [exchange],
     async () => undefined,

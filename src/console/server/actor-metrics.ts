@@ -1,10 +1,13 @@
 import { Counter, Gauge, Registry } from 'prom-client';
 import type { ActorInfo, LatencyInfo } from '../../supervision/inspect.ts';
 
-/** Actors beyond so many are summed under the path `other`: a label must not grow with what comes from outside. */
-const PATHS_MAX = 1000;
+/** The path of all actors that found no room for a label of their own. */
+const OTHER = 'other';
 
-/** The actors in Prometheus' words, filled anew from the tree at each scrape, so that an actor that is gone is gone here. */
+/**
+ * The actors in Prometheus' words, filled anew from the tree at each scrape, so that an actor that is gone is gone here.
+ * Labels must not grow with what comes from outside: past a limit, actors are summed as one. One that has a label keeps it.
+ */
 export class ActorMetrics {
   readonly #registry = new Registry();
   readonly #messages = this.#counter('actor_messages_total', 'Messages handled.');
@@ -19,14 +22,35 @@ export class ActorMetrics {
   readonly #restarts = this.#counter('actor_restarts_total', 'Lives after the first.');
   readonly #unhandled = this.#counter('actor_unhandled_total', 'Messages that had no meaning in their state.');
   readonly #up = this.#gauge('actor_up', '1 while the actor runs.');
-  readonly #wait = this.#gauge('actor_wait_seconds', 'Time in the mailbox, by quantile.', 'quantile');
-  readonly #processing = this.#gauge('actor_processing_seconds', 'Time to handle a message, by quantile.', 'quantile');
+  readonly #wait = this.#gauge(
+    'actor_wait_seconds',
+    'Time in the mailbox in the last minute, by quantile.',
+    'quantile',
+  );
+  readonly #processing = this.#gauge(
+    'actor_processing_seconds',
+    'Time to handle a message in the last minute, by quantile.',
+    'quantile',
+  );
   readonly #failures = this.#counter('actor_failures_total', 'Lives that ended by failure.');
   readonly #deadLetters = new Counter({
     name: 'actor_dead_letters_total',
     help: 'Messages that nobody will handle.',
     registers: [this.#registry],
   });
+
+  readonly #unnamed = new Counter({
+    name: 'actor_label_overflow_total',
+    help: 'Actors that were summed as `other`, counted at each scrape.',
+    registers: [this.#registry],
+  });
+  readonly #pathsMax: number;
+  #named = new Set<string>();
+  #overflow = 0;
+
+  constructor(pathsMax: number) {
+    this.#pathsMax = pathsMax;
+  }
 
   /** `failures` are counted by path since the console began to listen. */
   async render(
@@ -35,13 +59,23 @@ export class ActorMetrics {
     deadLetters: number,
   ): Promise<string> {
     this.#registry.resetMetrics();
-    actors.forEach((info, at) => {
-      this.#fill(at < PATHS_MAX ? info.path : 'other', info);
-    });
-    const named = new Set(actors.slice(0, PATHS_MAX).map((info) => info.path));
-    for (const [path, count] of failures) this.#failures.inc({ path: named.has(path) ? path : 'other' }, count);
+    this.#name(actors);
+    const labelOf = (path: string) => (this.#named.has(path) ? path : OTHER);
+    for (const info of actors) this.#fill(labelOf(info.path), info);
+    for (const [path, count] of failures) this.#failures.inc({ path: labelOf(path) }, count);
+    this.#overflow += actors.length - this.#named.size;
+    this.#unnamed.inc(this.#overflow);
     this.#deadLetters.inc(deadLetters);
     return this.#registry.metrics();
+  }
+
+  #name(actors: readonly ActorInfo[]): void {
+    const present = new Set(actors.map((info) => info.path));
+    this.#named = new Set([...this.#named].filter((path) => present.has(path)));
+    for (const path of present) {
+      if (this.#named.size >= this.#pathsMax) return;
+      this.#named.add(path);
+    }
   }
 
   #fill(path: string, info: ActorInfo): void {
@@ -72,7 +106,7 @@ export class ActorMetrics {
 }
 
 function quantiles(gauge: Gauge, path: string, latency: LatencyInfo | undefined): void {
-  if (latency === undefined || path === 'other') return;
+  if (latency === undefined || path === OTHER) return;
   gauge.set({ path, quantile: '0.5' }, latency.p50 / 1000);
   gauge.set({ path, quantile: '0.99' }, latency.p99 / 1000);
   gauge.set({ path, quantile: '1' }, latency.max / 1000);

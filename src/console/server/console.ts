@@ -43,7 +43,7 @@ export async function createConsole(settings: ConsoleSettings, sources: ConsoleS
   const assets = new Assets();
   const guard = new Guard(settings);
   const server = newServer(settings);
-  const observatory = new Observatory(sources, settings.control);
+  const observatory = new Observatory(sources, settings);
   const live = new LiveHub(topicMaker(sources, observatory), settings.maxDashboards);
   const routes = routesOf({ settings, sources, observatory, live });
   const counts = { requests: 0, refused: 0, defects: 0, lastDefect: '' };

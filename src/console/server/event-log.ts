@@ -59,8 +59,9 @@ function textOf(event: LifecycleEvent): string {
 function sentence(event: LifecycleEvent): string {
   switch (event.kind) {
     case 'spawned':
+      return 'is placed';
     case 'started':
-      return `life ${event.incarnation} ${event.kind === 'spawned' ? 'begins' : 'is up'}`;
+      return `life ${event.incarnation} is up`;
     case 'failed':
       return `life ${event.incarnation} failed: ${event.error.message}`;
     case 'restarting':

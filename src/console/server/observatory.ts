@@ -1,11 +1,12 @@
 import type { ActorDetail, Pulse, ThreadView } from '../../protocols/console-api.ts';
+import type { ConsoleSettings } from '../../protocols/topology.ts';
 import { flatten } from '../../supervision/inspect.ts';
 import type { LifecycleEvent } from '../../supervision/lifecycle.ts';
 import type { ConsoleSources } from '../sources.ts';
 import { ActorMetrics } from './actor-metrics.ts';
 import { EventLog } from './event-log.ts';
-import { type MainThreadLoad, MainThreadMeter } from './main-thread.ts';
 import { ActorSampler, SAMPLE_PERIOD_MS } from './sampler.ts';
+import { ThreadSampler } from './thread-sampler.ts';
 import { pulseOf, threadsOf } from './views.ts';
 
 const DETAIL_EVENTS_MAX = 30;
@@ -21,22 +22,21 @@ export class Observatory {
   readonly events = new EventLog();
   readonly #sources: ConsoleSources;
   readonly #control: boolean;
-  readonly #meter = new MainThreadMeter();
-  readonly #metrics = new ActorMetrics();
+  readonly #threads = new ThreadSampler();
+  readonly #metrics: ActorMetrics;
   readonly #failures = new Map<string, number>();
   readonly #startedAtMs = Date.now();
   readonly #timer: NodeJS.Timeout;
   readonly #unlisten: () => void;
-  #load: MainThreadLoad;
   #glance: NodeJS.Timeout | undefined;
 
-  constructor(sources: ConsoleSources, control: boolean) {
+  constructor(sources: ConsoleSources, { control, labelValuesMax }: ConsoleSettings) {
     this.#sources = sources;
     this.#control = control;
+    this.#metrics = new ActorMetrics(labelValuesMax);
     this.sampler = new ActorSampler(sources.actors);
     this.#unlisten = sources.actors.events.listen((event) => this.#note(event));
-    this.#load = this.#meter.read();
-    this.sampler.sample(Date.now());
+    this.#look();
     this.#timer = setInterval(() => this.#look(), SAMPLE_PERIOD_MS);
     this.#timer.unref();
   }
@@ -45,7 +45,7 @@ export class Observatory {
     clearInterval(this.#timer);
     clearTimeout(this.#glance);
     this.#unlisten();
-    this.#meter.close();
+    this.#threads.close();
   }
 
   pulse(): Pulse {
@@ -54,7 +54,7 @@ export class Observatory {
   }
 
   threads(): readonly ThreadView[] {
-    return threadsOf(this.sampler, this.#load);
+    return threadsOf(this.sampler, this.#threads);
   }
 
   /** Undefined when there is no such actor. */
@@ -95,8 +95,9 @@ export class Observatory {
   }
 
   #look(): void {
-    this.#load = this.#meter.read();
-    this.sampler.sample(Date.now());
+    const nowMs = Date.now();
+    this.sampler.sample(nowMs);
+    this.#threads.sample(this.sampler.actors, nowMs);
   }
 
   #note(event: LifecycleEvent): void {

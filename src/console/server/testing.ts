@@ -27,6 +27,7 @@ export const SETTINGS: ConsoleSettings = {
   allowedHosts: ['console.example'],
   control: false,
   metrics: true,
+  labelValuesMax: 1000,
   maxConnections: 50,
   maxDashboards: 4,
   maxBodyBytes: 4096,

@@ -4,8 +4,8 @@ import type { ActorInfo } from '../../supervision/inspect.ts';
 import type { ConsoleSources } from '../sources.ts';
 import { isRunning } from './actor-row.ts';
 import type { EventLog } from './event-log.ts';
-import type { MainThreadLoad } from './main-thread.ts';
 import type { ActorSampler } from './sampler.ts';
+import type { ThreadSampler } from './thread-sampler.ts';
 
 /** Failures are worth a line on top for so long. */
 const RECENT_MS = 60_000;
@@ -51,7 +51,10 @@ function problemsOf(health: api.HealthView, sampler: ActorSampler, events: Event
       page: pageFor(part.name),
       subject: '',
     }));
-  return [...ofParts, ...ofActors(sampler), ...recentFailures(sampler, events)];
+  const all = [...ofParts, ...ofActors(sampler), ...recentFailures(sampler, events)];
+  // The worst first; a stable sort leaves the parts before the actors that explain them.
+  const rank = ({ severity }: api.Problem) => (severity === 'critical' ? 0 : 1);
+  return all.sort((one, two) => rank(one) - rank(two));
 }
 
 function pageFor(part: string): api.PageName {
@@ -68,13 +71,15 @@ function ofActors({ shapes, values }: ActorSampler): readonly api.Problem[] {
     ];
     const state = ACTOR_STATES[row[VALUE.state]];
     if (state === 'failed') return problem('critical', `${path} is down: ${row[VALUE.failure] ?? 'no reason given'}`);
-    if (state === 'suspended') return problem('warning', `${path} is suspended`);
+    if (state === 'suspended') return problem('warning', `${path} is suspended${waiting(row[VALUE.depth])}`);
     const isFull = capacity !== null && capacity > 1 && row[VALUE.depth] >= capacity * MAILBOX_FULL_SHARE;
     return isFull
       ? problem('warning', `${path} has ${row[VALUE.depth]} of ${capacity} messages waiting (${policy})`)
       : [];
   });
 }
+
+const waiting = (depth: number) => (depth === 0 ? '' : `, ${depth} ${depth === 1 ? 'message waits' : 'messages wait'}`);
 
 function recentFailures(sampler: ActorSampler, events: EventLog): readonly api.Problem[] {
   const counts = new Map<string, number>();
@@ -96,19 +101,24 @@ function recentFailures(sampler: ActorSampler, events: EventLog): readonly api.P
 }
 
 /** The main thread first, then the others in the order of the tree. */
-export function threadsOf(sampler: ActorSampler, load: MainThreadLoad): readonly api.ThreadView[] {
+export function threadsOf(sampler: ActorSampler, threads: ThreadSampler): readonly api.ThreadView[] {
   const actorsOn = (name: string) =>
     sampler.shapes.filter((shape) => shape.thread === name && shape.kind === 'actor').map((shape) => shape.path);
   const main: api.ThreadView = {
     ...{ name: 'main', kind: 'main', state: 'running', tid: process.pid, core: null, observedCpus: '', pinnedBy: null },
-    ...load,
+    ...threads.main(),
     ...{ beatAgeMs: 0, restarts: 0, actors: actorsOn('main') },
   };
-  const others = sampler.actors.flatMap((info) => threadOf(info, sampler, actorsOn(info.thread)));
+  const others = sampler.actors.flatMap((info) => threadOf(info, sampler, threads, actorsOn(info.thread)));
   return [main, ...others];
 }
 
-function threadOf(info: ActorInfo, sampler: ActorSampler, actors: readonly string[]): readonly api.ThreadView[] {
+function threadOf(
+  info: ActorInfo,
+  sampler: ActorSampler,
+  threads: ThreadSampler,
+  actors: readonly string[],
+): readonly api.ThreadView[] {
   const { threadInfo } = info;
   if (threadInfo === undefined) return [];
   const { name, kind, tid, cpu, observedCpus, pinnedBy } = threadInfo;
@@ -117,11 +127,8 @@ function threadOf(info: ActorInfo, sampler: ActorSampler, actors: readonly strin
       ...{ name, kind, state: info.state, tid, observedCpus },
       core: cpu ?? null,
       pinnedBy: pinnedBy ?? null,
-      busy: threadInfo.busy ?? null,
+      ...threads.of(info.path),
       beatAgeMs: sampler.beatAgeMs(info.path),
-      delayMeanUs: threadInfo.delayMeanUs ?? null,
-      delayMaxUs: threadInfo.delayMaxUs ?? null,
-      ...{ gcMsPerSecond: null, heapUsedBytes: null, heapLimitBytes: null },
       restarts: info.restarts,
       actors: kind === 'pinned' ? [info.path] : actors,
     },

@@ -1,6 +1,6 @@
 import { TapeworksError } from '../../protocols/errors/index.ts';
 import { Deadline, OVERDUE } from '../deadline.ts';
-import type { ActorInfo } from '../inspect.ts';
+import type { ActorInfo, ThreadInfo } from '../inspect.ts';
 import type { Runtime } from '../runtime.ts';
 import type { ChildSpec } from '../spec.ts';
 import type { ExitReason } from '../strategy.ts';
@@ -136,7 +136,7 @@ export class LoopThreadChild extends ThreadChild<LoopThread> {
     return this.#infos.get(path);
   }
 
-  protected override health(): { busy: number; delayMeanUs: number; delayMaxUs: number } {
-    return this.thread.health;
+  protected override health(): Pick<ThreadInfo, 'loop'> {
+    return { loop: this.thread.health };
   }
 }

@@ -1,5 +1,6 @@
-import type { ActorInfo } from '../inspect.ts';
+import type { ActorInfo, ThreadInfo } from '../inspect.ts';
 import type { ChildSpec } from '../spec.ts';
+import { CountsWindow } from '../telemetry/counts-window.ts';
 import { percentileNs } from '../telemetry/histogram.ts';
 import { PinnedThread, type PinnedThreadOptions } from '../threads/pinned-thread.ts';
 import { ThreadChild } from './thread-child.ts';
@@ -18,11 +19,20 @@ export interface PinnedActorSpec extends ChildSpec {
 const SHUTDOWN_MS = 2_000;
 
 class PinnedChild extends ThreadChild<PinnedThread> {
+  readonly #window = new CountsWindow();
+
   protected override work(): Pick<ActorInfo, 'messages' | 'processingMs'> {
-    const { handled, processing } = this.thread.work();
+    const { handled, processing: ever } = this.thread.work();
+    const counts = this.#window.of(ever.counts, performance.now());
+    const processing = { ...ever, counts, count: counts.reduce((sum, each) => sum + each, 0) };
     const ms = (share: number) => (percentileNs(processing, share) ?? 0) / 1e6;
     const processingMs = { count: processing.count, p50: ms(0.5), p99: ms(0.99), max: ms(1) };
     return { messages: handled, processingMs: processing.count === 0 ? undefined : processingMs };
+  }
+
+  protected override health(): Pick<ThreadInfo, 'duty'> {
+    const { handled, processing } = this.thread.work();
+    return { duty: { handled, samples: processing.count, sampledNs: processing.sumNs } };
   }
 }
 

@@ -1,6 +1,6 @@
 import { TapeworksError } from '../../protocols/errors/index.ts';
 import type { Child } from '../child.ts';
-import type { ActorInfo, FailureInfo } from '../inspect.ts';
+import type { ActorInfo, FailureInfo, ThreadInfo } from '../inspect.ts';
 import type { Runtime } from '../runtime.ts';
 import type { ExitReason } from '../strategy.ts';
 import type { ThreadEnd } from '../threads/thread-handle.ts';
@@ -107,7 +107,8 @@ export class ThreadChild<T extends WorkerThread = WorkerThread> implements Child
     return { messages: 0, processingMs: undefined };
   }
 
-  protected health(): { readonly busy?: number; readonly delayMeanUs?: number; readonly delayMaxUs?: number } {
+  /** What the thread's kind can tell of it. */
+  protected health(): Pick<ThreadInfo, 'loop' | 'duty'> {
     return {};
   }
 }

@@ -1,8 +1,8 @@
 // Runs inside the worker of a LoopThread.
-import { monitorEventLoopDelay, performance } from 'node:perf_hooks';
 import { parentPort, workerData } from 'node:worker_threads';
 import { Heartbeat } from './heartbeat.ts';
 import { WORD_BYTES } from './layout.ts';
+import { LoopMeter } from './loop-meter.ts';
 import { type Host, type LoopData, STOP_MESSAGE } from './loop-thread.ts';
 import { SharedMemory } from './memory.ts';
 import { nameThread, pinThread } from './pin.ts';
@@ -10,25 +10,27 @@ import { THREAD } from './thread-block.ts';
 import type { EntryData, ReadyMessage } from './worker-life.ts';
 
 const data = workerData as EntryData & LoopData;
-const DELAY_RESOLUTION_MS = 10;
+/** Beats come often, to show a hang soon; figures of a whole second are calmer, and miss no delay in between. */
+const BEATS_PER_READING = 10;
 
 function beatEvery(periodMs: number): void {
   const memory = new SharedMemory(data.buffer);
   const block = data.blockAt / WORD_BYTES;
   const heartbeat = new Heartbeat(memory, block + THREAD.BEATS);
-  const delay = monitorEventLoopDelay({ resolution: DELAY_RESOLUTION_MS });
-  delay.enable();
-  let last = performance.eventLoopUtilization();
-  // The histogram holds the time between two ticks of its timer; what goes beyond the timer's period is the delay.
-  const lateUs = (ns: number) => Math.max(0, Math.round(ns / 1000) - DELAY_RESOLUTION_MS * 1000);
+  const meter = new LoopMeter();
+  let beats = 0;
   const beat = () => {
-    const now = performance.eventLoopUtilization();
-    memory.store(block + THREAD.LOOP_BUSY_PERMILLE, performance.eventLoopUtilization(now, last).utilization * 1000);
-    last = now;
-    memory.store(block + THREAD.LOOP_DELAY_MEAN_US, delay.count > 0 ? lateUs(delay.mean) : 0);
-    memory.store(block + THREAD.LOOP_DELAY_MAX_US, delay.count > 0 ? lateUs(delay.max) : 0);
-    delay.reset();
     heartbeat.beat();
+    beats++;
+    if (beats % BEATS_PER_READING !== 0) return;
+    const load = meter.read();
+    memory.store(block + THREAD.LOOP_BUSY_PERMILLE, load.busy * 1000);
+    memory.store(block + THREAD.LOOP_DELAY_MEAN_US, load.delayMeanUs);
+    memory.store(block + THREAD.LOOP_DELAY_MAX_US, load.delayMaxUs);
+    memory.store(block + THREAD.LOOP_COLLECTIONS, load.collections);
+    memory.store(block + THREAD.LOOP_COLLECTED_US, load.collectedUs);
+    memory.store(block + THREAD.LOOP_HEAP_USED_KIB, load.heapUsedBytes / 1024);
+    memory.store(block + THREAD.LOOP_HEAP_LIMIT_KIB, load.heapLimitBytes / 1024);
   };
   setInterval(beat, periodMs).unref();
 }

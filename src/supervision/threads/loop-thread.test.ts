@@ -48,9 +48,12 @@ describe('a loop thread', () => {
     expect(await thread.stop(50)).toMatchObject({ reason: 'killed' });
   });
 
-  it('shows how busy and how late its loop is', async () => {
+  it('shows how busy and how late its loop is, and how full its heap', async () => {
     const { thread } = await started(undefined);
     while (thread.health.busy === 0) await new Promise((resolve) => setTimeout(resolve, 10));
-    expect(thread.health.delayMaxUs).toBeGreaterThanOrEqual(thread.health.delayMeanUs);
+    const { delayMaxUs, delayMeanUs, heapUsedBytes, heapLimitBytes } = thread.health;
+    expect(delayMaxUs).toBeGreaterThanOrEqual(delayMeanUs);
+    expect(heapUsedBytes).toBeGreaterThan(1e6);
+    expect(heapLimitBytes).toBeGreaterThan(heapUsedBytes);
   });
 });

@@ -1,4 +1,5 @@
 import { MessageChannel, type MessagePort, type Worker } from 'node:worker_threads';
+import type { LoopInfo } from '../inspect.ts';
 import { THREAD } from './thread-block.ts';
 import { type EntryAddition, WorkerThread, type WorkerThreadOptions } from './worker-life.ts';
 
@@ -32,14 +33,6 @@ export const STOP_MESSAGE = 'stop';
 
 const BEAT_MS = 100;
 
-/** How late the thread's event loop runs its timers, over the last beat. */
-export interface LoopHealth {
-  readonly delayMeanUs: number;
-  readonly delayMaxUs: number;
-  /** Share of the time in which the loop was not waiting for events. */
-  readonly busy: number;
-}
-
 /** A thread with an event loop, which hosts sockets, timers and any number of actors. */
 export class LoopThread extends WorkerThread {
   readonly #beatMs: number;
@@ -55,11 +48,16 @@ export class LoopThread extends WorkerThread {
     return this.#port;
   }
 
-  get health(): LoopHealth {
+  get health(): LoopInfo {
+    const word = (name: keyof typeof THREAD) => this.memory.load(this.word(THREAD[name])) >>> 0;
     return {
-      delayMeanUs: this.memory.load(this.word(THREAD.LOOP_DELAY_MEAN_US)),
-      delayMaxUs: this.memory.load(this.word(THREAD.LOOP_DELAY_MAX_US)),
-      busy: this.memory.load(this.word(THREAD.LOOP_BUSY_PERMILLE)) / 1000,
+      delayMeanUs: word('LOOP_DELAY_MEAN_US'),
+      delayMaxUs: word('LOOP_DELAY_MAX_US'),
+      busy: word('LOOP_BUSY_PERMILLE') / 1000,
+      collections: word('LOOP_COLLECTIONS'),
+      collectedUs: word('LOOP_COLLECTED_US'),
+      heapUsedBytes: word('LOOP_HEAP_USED_KIB') * 1024,
+      heapLimitBytes: word('LOOP_HEAP_LIMIT_KIB') * 1024,
     };
   }
 

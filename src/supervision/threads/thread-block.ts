@@ -12,9 +12,9 @@ import { SEPARATION_BYTES, SEPARATION_WORDS } from './layout.ts';
  *       0    | BEATS  |                        counts up while the thread makes progress             |
  *            +--------+------------------------------------------------------------------------------+
  *     128    | ORDER  |                        RUN or STOP, written by the owner                     |
- *            +--------+--------+--------+------------------------------------------------------------+
- *     256    |DELAY   |DELAYMAX| BUSY   |      event-loop delay in us (mean, max), busy per mille     |
- *            +--------+--------+--------+------------------------------------------------------------+
+ *            +--------+--------+--------+--------+--------+--------+---------+-----------------------+
+ *     256    |DELAY   |DELAYMAX| BUSY   | GCS    | GC US  |HEAP KIB|LIMIT KIB|  of the event loop     |
+ *            +--------+--------+--------+--------+--------+--------+---------+-----------------------+
  *     384    | doorbell                                                                              |
  *            +---------------------------------------------------------------------------------------+
  *     512    | counter: things that a duty cycle has handled                                         |
@@ -28,6 +28,10 @@ export const THREAD = {
   LOOP_DELAY_MEAN_US: 2 * SEPARATION_WORDS,
   LOOP_DELAY_MAX_US: 2 * SEPARATION_WORDS + 1,
   LOOP_BUSY_PERMILLE: 2 * SEPARATION_WORDS + 2,
+  LOOP_COLLECTIONS: 2 * SEPARATION_WORDS + 3,
+  LOOP_COLLECTED_US: 2 * SEPARATION_WORDS + 4,
+  LOOP_HEAP_USED_KIB: 2 * SEPARATION_WORDS + 5,
+  LOOP_HEAP_LIMIT_KIB: 2 * SEPARATION_WORDS + 6,
 } as const;
 export const THREAD_DOORBELL_BYTE = 3 * SEPARATION_BYTES;
 export const THREAD_HANDLED_BYTE = THREAD_DOORBELL_BYTE + DOORBELL_BYTES;

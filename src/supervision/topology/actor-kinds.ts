@@ -2,7 +2,7 @@ import type { ActorKind, SettingsOf } from '../../protocols/topology.ts';
 
 /** The settings that an actor of each kind takes while it runs. A change to any other one restarts it. */
 const TAKEN_LIVE: { readonly [K in ActorKind]: readonly (keyof SettingsOf[K])[] } = {
-  system: ['logLevel', 'shutdown', 'apply', 'labelValuesMax'],
+  system: ['logLevel', 'shutdown', 'apply'],
   supervisor: [],
   watchdog: ['stallAfterMs'],
   spill: ['maxBytes', 'minFreeBytes', 'whenFull', 'segmentBytes', 'segmentAgeMs'],

@@ -12,7 +12,6 @@ export function system({ kernel, topology }: Configuration): wanted.SystemSettin
     redis: server(kernel.servers.redis),
     symbolsMax: kernel.limits.symbols,
     actorsMax: kernel.limits.actors,
-    labelValuesMax: kernel.metrics.maxLabelValues,
     logLevel: kernel.log.level,
     shutdown: { drainMs: kernel.shutdown.drain, deadlineMs: kernel.shutdown.deadline },
     apply: {
@@ -199,6 +198,7 @@ export function console({ kernel }: Configuration): wanted.ConsoleSettings {
     ...security(kernel),
     control: kernel.control.enabled,
     metrics: kernel.metrics.enabled,
+    labelValuesMax: kernel.metrics.maxLabelValues,
     maxBodyBytes: maxBody,
     requestTimeoutMs: requestTimeout,
   };

@@ -7,6 +7,7 @@ import { followTopic } from '../state/live.ts';
 import { linkTo } from '../state/route.ts';
 
 const LATE_MS = 3000;
+const SECOND_MS = 1000;
 
 export default function ThreadsPage() {
   const [threads, setThreads] = createSignal<readonly ThreadView[]>([]);
@@ -29,49 +30,28 @@ function Thread(props: { readonly thread: ThreadView }) {
     return pinnedBy === 'unpinned' ? `core ${core} wanted, not pinned` : `core ${core}`;
   };
   const isLate = () => (props.thread.beatAgeMs ?? 0) > LATE_MS;
-  const facts = (): readonly (readonly [string, string])[] => {
-    const { delayMeanUs, delayMaxUs, gcMsPerSecond, heapUsedBytes, heapLimitBytes, restarts, tid } = props.thread;
-    return [
-      ['Heartbeat', isLate() ? `silent for ${millis(props.thread.beatAgeMs)}` : 'beats'],
-      ...(delayMeanUs === null
-        ? []
-        : [['Loop delay', `${micros(delayMeanUs)} mean, ${micros(delayMaxUs)} most`] as const]),
-      ...(gcMsPerSecond === null ? [] : [['Collecting', `${gcMsPerSecond.toFixed(1)} ms/s`] as const]),
-      ...(heapUsedBytes === null ? [] : [['Heap', `${bytes(heapUsedBytes)} of ${bytes(heapLimitBytes)}`] as const]),
-      ['Restarts', String(restarts)],
-      ['Thread id', String(tid)],
-    ];
-  };
   return (
-    <article class="card" data-state={isLate() ? 'failed' : props.thread.state}>
+    <article class="card thread" data-state={isLate() ? 'failed' : props.thread.state}>
       <header>
         <h2>{props.thread.name}</h2>
-        <span class="tag">{props.thread.kind}</span>
-        <span class="tag">{place()}</span>
-        <span class="state">{props.thread.state}</span>
-      </header>
-      <Show
-        when={props.thread.busy !== null}
-        fallback={<p class="aside">Runs one duty cycle, without an event loop to measure</p>}
-      >
-        <p class="meter">
-          <span class="gauge large" classList={{ full: props.thread.busy! > 0.9 }} aria-hidden="true">
-            <i style={{ width: `${props.thread.busy! * 100}%` }} />
-          </span>
-          {percent(props.thread.busy)} busy
+        <span class="state">{isLate() ? 'silent' : props.thread.state}</span>
+        <p class="aside">
+          {props.thread.kind === 'main' ? 'main thread' : `${props.thread.kind} thread`}, {place()}
         </p>
-      </Show>
+      </header>
+      <Meter share={props.thread.busy} what="busy" means={BUSY_MEANS[props.thread.kind]} />
+      <Meter share={props.thread.onCore} what="on a core" means="Share of the time in which it had a core" />
       <dl class="facts">
-        <For each={facts()}>
-          {([name, text]) => (
+        <For each={factsOf(props.thread)}>
+          {([name, text, means]) => (
             <>
-              <dt>{name}</dt>
+              <dt title={means}>{name}</dt>
               <dd>{text}</dd>
             </>
           )}
         </For>
       </dl>
-      <ul class="links">
+      <ul class="links" aria-label={`Actors on ${props.thread.name}`}>
         <For each={props.thread.actors}>
           {(path) => (
             <li>
@@ -84,4 +64,57 @@ function Thread(props: { readonly thread: ThreadView }) {
       </ul>
     </article>
   );
+}
+
+const BUSY_MEANS: Readonly<Record<ThreadView['kind'], string>> = {
+  main: 'Share of the time in which its event loop had something to do',
+  loop: 'Share of the time in which its event loop had something to do',
+  pinned: 'Share of the time that its work took, from the cycles that are timed; the rest is looking for work',
+};
+
+function Meter(props: { readonly share: number | null; readonly what: string; readonly means: string }) {
+  return (
+    <Show when={props.share !== null}>
+      <p class="meter" title={props.means}>
+        <span class="gauge large" classList={{ full: props.share! > 0.9 && props.what === 'busy' }} aria-hidden="true">
+          <i style={{ width: `${props.share! * 100}%` }} />
+        </span>
+        {percent(props.share)} {props.what}
+      </p>
+    </Show>
+  );
+}
+
+type Fact = readonly [name: string, text: string, means: string];
+
+/** What is known of the thread; a duty cycle has no event loop, and cannot look at its own heap while it runs. */
+function factsOf(thread: ThreadView): readonly Fact[] {
+  const { beatAgeMs, delayMeanUs, delayMaxUs, waitingForCore, collectionsPerSecond, gcMsPerSecond } = thread;
+  const age = beatAgeMs ?? 0;
+  const isKnown = (value: number | null, fact: () => Fact): readonly Fact[] => (value === null ? [] : [fact()]);
+  return [
+    ['Heartbeat', age < SECOND_MS ? 'within the last second' : `${millis(age)} ago`, 'When it was last seen to move'],
+    ...isKnown(delayMeanUs, () => [
+      'Loop delay',
+      `${micros(delayMeanUs)} mean, ${micros(delayMaxUs)} most`,
+      'How late its event loop ran timers in the last second',
+    ]),
+    ...isKnown(waitingForCore, () => [
+      'No core free',
+      `${(waitingForCore! * 1000).toFixed(1)} ms/s`,
+      'Time in which it was ready to run and other threads had the cores',
+    ]),
+    ...isKnown(gcMsPerSecond, () => [
+      'Collections',
+      `${collectionsPerSecond!.toFixed(1)}/s, ${gcMsPerSecond!.toFixed(1)} ms/s`,
+      'Garbage collections, and the time that they took',
+    ]),
+    ...isKnown(thread.heapUsedBytes, () => [
+      'Heap',
+      `${bytes(thread.heapUsedBytes)} of ${bytes(thread.heapLimitBytes)}`,
+      'Memory of its JavaScript objects',
+    ]),
+    ['Restarts', String(thread.restarts), 'Lives after the first'],
+    ['Thread id', String(thread.tid), 'As ps and top show it'],
+  ];
 }
