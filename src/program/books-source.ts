@@ -96,7 +96,7 @@ export class BooksView implements BooksSource {
     return {
       name,
       phase: stream?.phase ?? 'down',
-      reason: isWell ? '' : stream === undefined ? 'not subscribed' : `${stream.reason} ${stream.downReason}`.trim(),
+      reason: isWell ? '' : stream === undefined ? 'not subscribed' : stream.downReason || stream.reason,
       ageMs: receivedNs === 0 ? null : Math.max(0, (nowNs() - receivedNs) / 1e6),
       merged: (this.#view.getUint32(row + SUMMARY_VENUE.flags, true) & SUMMARY_VENUE_IN) !== 0,
     };

@@ -53,7 +53,7 @@ function feedsPart(exchanges: readonly ExchangeStatus[]): HealthPart[] {
   );
   if (out.length === fed.length) return [{ name: 'books', status: 'DOWN', reason: 'no venue sends books' }];
   const reasons = [
-    ...out.map(({ venue, streams }) => `${venue} is out (${streams[0]!.reason})`),
+    ...out.map(({ venue, streams }) => `${venue} is out (${streams[0]!.downReason || streams[0]!.reason})`),
     ...partly.map(({ venue, streams }) => {
       const bad = streams.filter((stream) => !isUsable(stream.phase));
       return `${venue} lacks ${bad.map((stream) => stream.instrument).join(', ')}`;

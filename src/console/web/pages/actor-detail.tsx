@@ -3,6 +3,7 @@ import { type ActorAction, type ActorDetail, type EventsMessage, VALUE } from '.
 import { clock, micros, short, whole } from '../parts/format.ts';
 import { Calm, Trouble } from '../parts/notes.tsx';
 import { Sparkline } from '../parts/plot.tsx';
+import { Told } from '../parts/told.tsx';
 import { nameOf, rows, stateOf } from '../state/actors.ts';
 import { getJson, postJson } from '../state/api.ts';
 import { followTopic, pulse } from '../state/live.ts';
@@ -39,9 +40,9 @@ export function ActorDetailDrawer(props: { readonly path: string; onClose(): voi
               <Show when={pulse()?.control}>
                 <Actions path={props.path} kind={known().shape.kind} />
               </Show>
+              <Suspended path={props.path} />
               <Facts detail={known()} />
               <History detail={known()} />
-              <Summary summary={known().summary} />
               <h3>What happened</h3>
               <Show when={known().events.length > 0} fallback={<Calm>Nothing since the console started</Calm>}>
                 <ol class="events">
@@ -54,11 +55,25 @@ export function ActorDetailDrawer(props: { readonly path: string; onClose(): voi
                   </For>
                 </ol>
               </Show>
+              <Summary summary={known().summary} />
             </>
           )}
         </Show>
       </Show>
     </aside>
+  );
+}
+
+/** A suspended actor takes nothing, and what is sent to it waits. */
+function Suspended(props: { readonly path: string }) {
+  const row = () => rows.find(({ path }) => path === props.path);
+  return (
+    <Show when={row() !== undefined && stateOf(row()!) === 'suspended'}>
+      <p class="held" role="status">
+        Suspended: it handles nothing until it is resumed. <b>{whole(row()!.values[VALUE.depth])}</b> waiting, room for{' '}
+        {whole(row()!.shape.capacity ?? 0)}.
+      </p>
+    </Show>
   );
 }
 
@@ -113,7 +128,7 @@ function Facts(props: { readonly detail: ActorDetail }) {
     ] as const;
     return [
       ['Thread', `${shape.thread}${core}`],
-      ['Life', `${incarnation} (${value('restarts')} restarts)`],
+      ['Life', `${incarnation}${value('restarts') === 0 ? '' : ` (${value('restarts')} restarted)`}`],
       ['Messages', `${whole(value('messages'))}${unhandled > 0 ? `, ${unhandled} not understood` : ''}`],
       ...(shape.capacity === null ? [] : mailbox),
       ...(value('failure') === null ? [] : [['Last failure', `${value('failure')}`] as const]),
@@ -133,33 +148,24 @@ function Facts(props: { readonly detail: ActorDetail }) {
   );
 }
 
+/** The last three minutes. What only hosts others has no work of its own, and what has no mailbox nothing that waits. */
 function History(props: { readonly detail: ActorDetail }) {
   return (
-    <Show when={props.detail.shape.kind === 'actor'}>
+    <Show when={props.detail.shape.kind === 'actor' || props.detail.values[VALUE.messages] > 0}>
       <Sparkline label="Messages a second" values={props.detail.history.perSecond} colour="accent" show={short} />
-      <Sparkline label="Waiting" values={props.detail.history.depth} colour="warm" show={short} />
+      <Show when={props.detail.shape.capacity !== null}>
+        <Sparkline label="Waiting" values={props.detail.history.depth} colour="warm" show={short} />
+      </Show>
       <Sparkline label="Work p99" values={props.detail.history.workP99Us} colour="cool" show={micros} />
     </Show>
   );
 }
 
 function Summary(props: { readonly summary: unknown }) {
-  const isRecord = () => typeof props.summary === 'object' && props.summary !== null;
-  const entries = () => Object.entries(props.summary as Record<string, unknown>);
-  const text = (value: unknown) => (typeof value === 'object' ? JSON.stringify(value) : String(value));
   return (
-    <Show when={isRecord()}>
+    <Show when={props.summary !== null}>
       <h3>In its own words</h3>
-      <dl class="facts">
-        <For each={entries()}>
-          {([name, value]) => (
-            <>
-              <dt>{name}</dt>
-              <dd>{text(value)}</dd>
-            </>
-          )}
-        </For>
-      </dl>
+      <Told value={props.summary} />
     </Show>
   );
 }

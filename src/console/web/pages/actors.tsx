@@ -83,12 +83,14 @@ export function ActorsPage() {
         </div>
         <Show when={rows.length > 0} fallback={<Calm>Waiting for the tree</Calm>}>
           <div class="scroll">
-            <table class="grid actors" aria-rowcount={shown().length}>
+            <table class="grid actors" aria-label="Tree of actors" aria-rowcount={shown().length}>
               <thead>
                 <tr>
                   <th scope="col">Actor</th>
                   <th scope="col">State</th>
-                  <th scope="col">Thread</th>
+                  <th scope="col" class="thread-column">
+                    Thread
+                  </th>
                   <th scope="col" class="number">
                     Mailbox
                   </th>
@@ -96,10 +98,10 @@ export function ActorsPage() {
                     msg/s
                   </th>
                   <th scope="col" class="number wide">
-                    Wait p50 / p99
+                    <abbr title="Time in the mailbox, over the last minute">Wait p50 / p99</abbr>
                   </th>
                   <th scope="col" class="number wide">
-                    Work p50 / p99
+                    <abbr title="Time to handle a message, over the last minute">Work p50 / p99</abbr>
                   </th>
                   <th scope="col" class="number">
                     Restarts
@@ -152,7 +154,7 @@ function Row(props: { readonly row: ActorRow; readonly isChosen: boolean; onOpen
     <tr
       data-path={props.row.path}
       data-state={stateOf(props.row)}
-      aria-selected={props.isChosen}
+      aria-current={props.isChosen ? 'true' : undefined}
       data-kind={props.row.shape.kind}
       onClick={() => props.onOpen()}
     >
@@ -179,7 +181,7 @@ function Row(props: { readonly row: ActorRow; readonly isChosen: boolean; onOpen
         </a>
       </th>
       <td class="state">{stateOf(props.row)}</td>
-      <td class="thread">
+      <td class="thread thread-column">
         {props.row.shape.thread}
         <Show when={props.row.shape.core !== null}>
           <small> core {props.row.shape.core}</small>
@@ -220,7 +222,7 @@ function Mailbox(props: { readonly depth: number; readonly highWater: number; re
         <i style={{ width: share(props.depth) }} />
         <b style={{ left: share(props.highWater) }} />
       </span>
-      {short(props.depth)}
+      <span class="waiting">{short(props.depth)}</span>
       <small> ↑{short(props.highWater)}</small>
     </span>
   );

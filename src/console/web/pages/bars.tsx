@@ -4,18 +4,11 @@ import { Calm, Trouble } from '../parts/notes.tsx';
 import { getJson } from '../state/api.ts';
 import { followTopic } from '../state/live.ts';
 import { route, setQuery } from '../state/route.ts';
+import { MARKS, MEANS } from './bar-quality.ts';
 import { Candles } from './candles.tsx';
 
 const KEPT_MAX = 1000;
 const LISTED = 12;
-
-const MEANS: Readonly<Record<BarQuality, string>> = {
-  complete: 'every trade is in it',
-  'partial-first': 'watched from the middle on',
-  quiet: 'nothing traded',
-  gap: 'trades are missing',
-  repaired: 'was a gap, now whole',
-};
 
 export default function BarsPage() {
   const [catalogue] = createResource(() => getJson<BarsCatalogue>('/api/bars'));
@@ -72,7 +65,7 @@ export default function BarsPage() {
       </div>
       <Show when={failure() === ''} fallback={<Trouble>{failure()}</Trouble>}>
         <Show when={bars().length > 0} fallback={<Calm>No bars of {symbol() ?? 'any symbol'} yet</Calm>}>
-          <Candles bars={bars()} series={series()!} />
+          <Candles bars={bars()} series={series()!} hasSeconds={interval()!.endsWith('s')} />
           <List bars={bars()} />
         </Show>
       </Show>
@@ -95,15 +88,15 @@ function merged(known: readonly BarView[], fresh: readonly BarView[]): readonly 
   return [...byTime.values()].sort((a, b) => a.openAtMs - b.openAtMs).slice(-KEPT_MAX);
 }
 
+/** All qualities, with the marks that the chart has for them, and how many of the bars have them. */
 function Legend(props: { readonly bars: readonly BarView[] }) {
   const count = (quality: BarQuality) => props.bars.filter((bar) => bar.quality === quality).length;
-  const present = () => (Object.keys(MEANS) as BarQuality[]).filter((quality) => count(quality) > 0);
   return (
     <ul class="legend" aria-label="Quality of the bars">
-      <For each={present()}>
+      <For each={Object.keys(MEANS) as BarQuality[]}>
         {(quality) => (
-          <li data-quality={quality} title={MEANS[quality]}>
-            {quality} <b>{count(quality)}</b>
+          <li data-quality={quality} data-count={count(quality)} title={MEANS[quality]}>
+            <span aria-hidden="true">{MARKS[quality]}</span> {quality} <b>{count(quality)}</b>
           </li>
         )}
       </For>

@@ -1,18 +1,20 @@
 import { createMemo, createResource, createSignal, For, Show } from 'solid-js';
 import type {
-  BookLevelView,
   BookMessage,
   BooksCatalogue,
   BookVenueView,
+  BookView,
   HistogramView,
 } from '../../../protocols/console-api.ts';
-import { micros, millis, whole } from '../parts/format.ts';
+import { micros, millis, span, whole } from '../parts/format.ts';
 import { Calm, Trouble } from '../parts/notes.tsx';
 import { Plot } from '../parts/plot.tsx';
 import { getJson } from '../state/api.ts';
 import { followTopic } from '../state/live.ts';
 import { route, setQuery } from '../state/route.ts';
 import { colour } from '../state/theme.ts';
+
+const BUTTONS_MAX = 8;
 
 export default function BooksPage() {
   const [catalogue] = createResource(() => getJson<BooksCatalogue>('/api/books'));
@@ -25,15 +27,7 @@ export default function BooksPage() {
   return (
     <section aria-label="Books">
       <div class="toolbar">
-        <fieldset class="choices" aria-label="Symbol">
-          <For each={catalogue()?.symbols ?? []}>
-            {(name) => (
-              <button type="button" aria-pressed={symbol() === name} onClick={() => setQuery({ symbol: name })}>
-                {name}
-              </button>
-            )}
-          </For>
-        </fieldset>
+        <Choice names={catalogue()?.symbols ?? []} chosen={symbol()} onChoose={(name) => setQuery({ symbol: name })} />
       </div>
       <Show when={catalogue.error === undefined} fallback={<Trouble>{(catalogue.error as Error).message}</Trouble>}>
         <Show when={message().book} fallback={<Calm>No venue has sent a book of {symbol() ?? 'any symbol'} yet</Calm>}>
@@ -42,15 +36,11 @@ export default function BooksPage() {
               <div class="ladder-card card">
                 <p class="spread">
                   <b>{book().symbol}</b>
-                  <span classList={{ crossed: book().spread?.startsWith('-') ?? false }}>
-                    {book().spread === null
-                      ? 'one side is empty'
-                      : `spread ${book().spread}${book().spread!.startsWith('-') ? ': the venues cross' : ''}`}
-                  </span>
+                  <Spread book={book()} />
                 </p>
                 <div class="ladder">
-                  <Side title="Bids" side="bid" levels={book().bids} venues={book().venues} />
-                  <Side title="Asks" side="ask" levels={book().asks} venues={book().venues} />
+                  <Side title="Bids" side="bid" book={book()} />
+                  <Side title="Asks" side="ask" book={book()} />
                 </div>
               </div>
               <div class="book-side">
@@ -65,16 +55,63 @@ export default function BooksPage() {
   );
 }
 
-function Side(props: {
-  readonly title: string;
-  readonly side: 'bid' | 'ask';
-  readonly levels: readonly BookLevelView[];
-  readonly venues: readonly BookVenueView[];
+/** A few symbols are all in sight; many are in a list that takes the first letters. */
+function Choice(props: {
+  readonly names: readonly string[];
+  readonly chosen: string | undefined;
+  onChoose(name: string): void;
 }) {
+  return (
+    <Show
+      when={props.names.length <= BUTTONS_MAX}
+      fallback={
+        <select
+          aria-label="Symbol"
+          value={props.chosen ?? ''}
+          onChange={(event) => props.onChoose(event.currentTarget.value)}
+        >
+          <For each={props.names}>{(name) => <option value={name}>{name}</option>}</For>
+        </select>
+      }
+    >
+      <fieldset class="choices" aria-label="Symbol">
+        <For each={props.names}>
+          {(name) => (
+            <button type="button" aria-pressed={props.chosen === name} onClick={() => props.onChoose(name)}>
+              {name}
+            </button>
+          )}
+        </For>
+      </fieldset>
+    </Show>
+  );
+}
+
+/** The spread, also as a share of the price. Venues cross when one bids more than another asks, mostly for a moment. */
+function Spread(props: { readonly book: BookView }) {
+  const isCrossed = () => props.book.spread?.startsWith('-') ?? false;
+  const points = () => (10_000 * Number(props.book.spread)) / Number(props.book.asks[0]?.price ?? 1);
+  return (
+    <Show when={props.book.spread} fallback={<span>one side is empty</span>}>
+      <span classList={{ crossed: isCrossed() }} title={isCrossed() ? 'One venue bids more than another asks' : ''}>
+        spread {props.book.spread}, {points().toFixed(2)} bp{isCrossed() ? ': the venues cross' : ''}
+      </span>
+    </Show>
+  );
+}
+
+function Side(props: { readonly title: string; readonly side: 'bid' | 'ask'; readonly book: BookView }) {
+  const levels = () => (props.side === 'bid' ? props.book.bids : props.book.asks);
+  /** Figures of one column have equally many decimals, so that they can be compared at a glance. */
+  const decimals = createMemo(() => {
+    const all = [...props.book.bids, ...props.book.asks];
+    const most = (field: 'price' | 'amount') => Math.max(0, ...all.map((level) => decimalsOf(level[field])));
+    return { price: most('price'), amount: most('amount') };
+  });
   /** Depth up to each level, as a share of the side's whole. */
   const depths = createMemo(() => {
     let sum = 0;
-    const sums = props.levels.map((level) => {
+    const sums = levels().map((level) => {
       sum += Number(level.amount);
       return sum;
     });
@@ -95,18 +132,25 @@ function Side(props: {
         </tr>
       </thead>
       <tbody>
-        <For each={props.levels}>
+        <For each={levels()}>
           {(level, at) => (
             <tr style={{ '--depth': depths()[at()] ?? 0 }} data-venue={level.venue}>
-              <td class="venue">{props.venues[level.venue]?.name ?? '?'}</td>
-              <td class="number">{level.amount}</td>
-              <td class="number price">{level.price}</td>
+              <td class="venue">{props.book.venues[level.venue]?.name ?? '?'}</td>
+              <td class="number">{padded(level.amount, decimals().amount)}</td>
+              <td class="number price">{padded(level.price, decimals().price)}</td>
             </tr>
           )}
         </For>
       </tbody>
     </table>
   );
+}
+
+const decimalsOf = (text: string) => (text.includes('.') ? text.length - text.indexOf('.') - 1 : 0);
+
+function padded(text: string, decimals: number): string {
+  const missing = decimals - decimalsOf(text);
+  return missing === 0 ? text : `${text}${text.includes('.') ? '' : '.'}${'0'.repeat(missing)}`;
 }
 
 function Venues(props: { readonly venues: readonly BookVenueView[] }) {
@@ -133,6 +177,7 @@ function Latency(props: { readonly histogram: HistogramView }) {
   return (
     <div class="card">
       <h2>Frame to publication</h2>
+      <p class="aside">all symbols, over the last {span(props.histogram.windowMs)}</p>
       <p class="figures">
         <span>
           p50 <b>{micros(props.histogram.p50Us)}</b>
@@ -146,18 +191,19 @@ function Latency(props: { readonly histogram: HistogramView }) {
         <span>{whole(props.histogram.count)} summaries</span>
       </p>
       <Plot
-        height={130}
+        height={110}
         data={() => [props.histogram.counts.map((_, at) => at), [...props.histogram.counts]]}
         options={(Uplot) => ({
           cursor: { show: false },
           legend: { show: false },
-          padding: [6, 4, 0, 4],
+          padding: [6, 18, 0, 18],
           scales: { x: { time: false, range: (_plot, low, high) => [low - 0.6, high + 0.6] } },
           axes: [
             {
               stroke: colour('muted'),
               grid: { show: false },
               ticks: { show: false },
+              size: 22,
               font: '11px system-ui',
               values: (_plot, splits) =>
                 splits.map((at) => (Number.isInteger(at) ? boundText(props.histogram, at) : '')),

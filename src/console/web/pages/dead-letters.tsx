@@ -86,7 +86,7 @@ export function DeadLetters(props: { readonly count: number }) {
                       <td>
                         <code>{letter.code}</code> <small>{letter.stage}</small>
                       </td>
-                      <td>
+                      <td class="reason">
                         {letter.reason} <small>{letter.path}</small>
                       </td>
                       <td class="raw wide">

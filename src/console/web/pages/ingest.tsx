@@ -66,7 +66,7 @@ function Ledger(props: { readonly ledger: LedgerView }) {
           {([name, kind, count], at) => (
             <>
               <span class="operator">{at() === 0 ? '=' : '+'}</span>
-              <span class={`term ${kind}`}>
+              <span class={`term ${kind}`} classList={{ some: count > 0 }}>
                 <b>{whole(count)}</b>
                 <small>{name}</small>
               </span>
@@ -118,7 +118,8 @@ function Breaker(props: { readonly breaker: IngestView['breaker'] }) {
       <p>{sentence[props.breaker.state]}</p>
       <Show when={props.breaker.reason !== ''}>
         <p class="aside">
-          {props.breaker.reason}, {ago(props.breaker.sinceAtMs, pulse()?.atMs ?? 0)}
+          {props.breaker.reason}
+          {props.breaker.sinceAtMs === null ? '' : `, ${ago(props.breaker.sinceAtMs, pulse()?.atMs ?? 0)}`}
         </p>
       </Show>
     </article>

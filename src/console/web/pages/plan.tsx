@@ -35,7 +35,7 @@ function Step(props: { readonly step: PlanStepView }) {
             <li>
               {change.key}{' '}
               <For each={sides(change)}>
-                {([kind, text]) => (kind === 'del' ? <del>{text} </del> : <ins>{text} </ins>)}
+                {([kind, text]) => (kind === 'del' ? <del>{text}</del> : <ins>{text}</ins>)}
               </For>
             </li>
           )}

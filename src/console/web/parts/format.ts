@@ -19,6 +19,7 @@ export function micros(us: number | null): string {
 
 export function millis(ms: number | null): string {
   if (ms === null) return NONE;
+  if (ms === 0) return '0 ms';
   if (ms < 1000) return `${ms < 10 ? ms.toFixed(1) : Math.round(ms)} ms`;
   return span(ms);
 }
@@ -32,7 +33,8 @@ export function span(ms: number): string {
 }
 
 export function ago(atMs: number | null, nowMs: number): string {
-  return atMs === null ? 'never' : `${span(Math.max(0, nowMs - atMs))} ago`;
+  if (atMs === null) return 'never';
+  return nowMs - atMs < 1000 ? 'just now' : `${span(nowMs - atMs)} ago`;
 }
 
 export function bytes(value: number | null): string {

@@ -1,4 +1,4 @@
-import { createMemo, For, Show } from 'solid-js';
+import { createMemo, For, onCleanup, onMount, Show } from 'solid-js';
 import type { Problem } from '../../../protocols/console-api.ts';
 import { link, lostReason, pulse } from '../state/live.ts';
 import { linkTo } from '../state/route.ts';
@@ -10,23 +10,36 @@ const WORD = { OK: 'All is well', DEGRADED: 'Degraded', DOWN: 'Down' } as const;
 /** The state of everything in one line: what an operator should know after five seconds. */
 export function StatusStrip(props: { onHelp(): void }) {
   const status = () => (link() === 'lost' ? 'LOST' : (pulse()?.status ?? 'WAITING'));
+  /** Without a connection, what was said of the system last is no news. */
+  const problems = createMemo(() => (link() === 'lost' ? [] : (pulse()?.problems ?? [])));
   const headline = createMemo(() => {
     if (link() === 'lost') return `No connection to the system: ${lostReason()}. Trying again.`;
     const state = pulse();
     if (state === undefined) return 'Connecting';
-    const count = state.problems.length;
-    if (count === 0) return WORD[state.status];
-    return `${state.status === 'OK' ? 'Running' : WORD[state.status]}, ${count === 1 ? 'one thing' : `${count} things`} to look at`;
+    if (problems().length === 0) return WORD[state.status];
+    return `${state.status === 'OK' ? 'Running' : WORD[state.status]}: `;
+  });
+  let strip!: HTMLElement;
+  // What sticks below the strip must know how high it is at the moment.
+  onMount(() => {
+    const watcher = new ResizeObserver(() => {
+      document.documentElement.style.setProperty('--strip-height', `${strip.offsetHeight}px`);
+    });
+    watcher.observe(strip);
+    onCleanup(() => watcher.disconnect());
   });
   return (
-    <header class="strip" data-status={status()}>
+    <header class="strip" data-status={status()} ref={strip}>
       <div class="strip-line">
         <a class="brand" href="#/actors">
           Tapeworks
         </a>
         <p class="headline" role="status">
           <span class="lamp" aria-hidden="true" />
-          {headline()}
+          <span>
+            {headline()}
+            <Show when={problems()[0]}>{(worst) => <ProblemLink problem={worst()} />}</Show>
+          </span>
         </p>
         <Show when={pulse()}>
           {(state) => (
@@ -61,20 +74,26 @@ export function StatusStrip(props: { onHelp(): void }) {
           ?
         </button>
       </div>
-      <Show when={(pulse()?.problems.length ?? 0) > 0 && link() !== 'lost'}>
-        <ul class="problems" aria-label="Problems">
-          <For each={pulse()!.problems}>{(problem) => <ProblemLine problem={problem} />}</For>
+      <Show when={problems().length > 1}>
+        <ul class="problems" aria-label="Further problems">
+          <For each={problems().slice(1)}>
+            {(problem) => (
+              <li data-severity={problem.severity}>
+                <ProblemLink problem={problem} />
+              </li>
+            )}
+          </For>
         </ul>
       </Show>
     </header>
   );
 }
 
-function ProblemLine(props: { readonly problem: Problem }) {
+function ProblemLink(props: { readonly problem: Problem }) {
   const query = () => (props.problem.subject === '' ? {} : { actor: props.problem.subject });
   return (
-    <li data-severity={props.problem.severity}>
-      <a href={linkTo(props.problem.page, query())}>{props.problem.text}</a>
-    </li>
+    <a class="problem" href={linkTo(props.problem.page, query())}>
+      {props.problem.text}
+    </a>
   );
 }
