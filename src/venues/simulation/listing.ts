@@ -22,6 +22,8 @@ const NOTIONAL_MEDIAN = 900;
 const GAP_SHARE = 2e-5;
 /** No order stands closer to the fair price than this share of a gap. */
 const NEAREST_GAPS = 0.4;
+/** So many levels from the top follow each other closely: a market order moves the price by little. */
+const DENSE_LEVELS = 2 * LEVELS_PER_TRADE_MOST;
 
 /**
  * One instrument on one venue: a book that orders change and trades eat into, drawn towards a fair price. Every trade
@@ -160,12 +162,18 @@ export class Listing {
     }
   }
 
-  /** New orders take the place of those that were eaten or cancelled at the top. */
+  /** New orders take the place of those that were eaten or cancelled at the top, and fill the holes behind it. */
   #mendTop(fairTicks: number): void {
+    const wide = 3 * this.#gap;
     for (const [side, away] of this.#sides()) {
       const best = side.prices[0];
       if (best === undefined || Math.abs(best - fairTicks) > 2 * this.#gap) {
         side.set(fairTicks + away * (this.#nearest + this.#random.below(this.#gap)), this.#someLots());
+      }
+      for (let at = 0; at < DENSE_LEVELS && at + 1 < side.depth; at++) {
+        const price = side.prices[at]!;
+        if (Math.abs(side.prices[at + 1]! - price) <= wide) continue;
+        side.set(price + away * (1 + this.#random.below(2 * this.#gap)), this.#someLots());
       }
     }
   }
