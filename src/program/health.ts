@@ -39,6 +39,14 @@ function actorsPart(tree: ActorInfo): HealthPart {
   return { name: 'actors', status: 'DEGRADED', reason: `${first!.path} is ${first!.state}${why}${more}` };
 }
 
+const NAMED_MAX = 4;
+
+/** A sentence has room for a few names. */
+function someOf(names: readonly string[]): string {
+  const more = names.length - NAMED_MAX;
+  return `${names.slice(0, NAMED_MAX).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
+}
+
 /** The books are as well as the venues that feed them. */
 function feedsPart(exchanges: readonly ExchangeStatus[]): HealthPart[] {
   const books = exchanges.map((exchange) => ({
@@ -56,7 +64,7 @@ function feedsPart(exchanges: readonly ExchangeStatus[]): HealthPart[] {
     ...out.map(({ venue, streams }) => `${venue} is out (${streams[0]!.downReason || streams[0]!.reason})`),
     ...partly.map(({ venue, streams }) => {
       const bad = streams.filter((stream) => !isUsable(stream.phase));
-      return `${venue} lacks ${bad.map((stream) => stream.instrument).join(', ')}`;
+      return `${venue} lacks ${someOf(bad.map((stream) => stream.instrument))}`;
     }),
   ];
   return [{ name: 'books', status: reasons.length === 0 ? 'OK' : 'DEGRADED', reason: reasons.join('; ') }];

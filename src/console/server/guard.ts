@@ -41,7 +41,7 @@ export class Guard {
     if (isReading && (headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0)) {
       throw new Refused(400, 'TW_HTTP_BAD_REQUEST', `a ${request.method} request has no body`);
     }
-    if (!isReading) this.#checkOrigin(headers.origin, headers.host);
+    if (!isReading || url.startsWith('/api/')) this.#checkOrigin(headers.origin, headers.host);
     // Only a browser sends this, and then it cannot be forged by the page.
     const site = headers['sec-fetch-site'];
     if (url.startsWith('/api/') && (site === 'cross-site' || site === 'same-site')) {

@@ -10,9 +10,9 @@ export const MEANS: Readonly<Record<BarQuality, string>> = {
 
 /** How the chart marks a bar, beside its colour. */
 export const MARKS: Readonly<Record<BarQuality, string>> = {
-  complete: '',
+  complete: '▮',
   'partial-first': '■',
-  quiet: '·',
+  quiet: '•',
   gap: '▼',
   repaired: '●',
 };

@@ -96,7 +96,10 @@ function Legend(props: { readonly bars: readonly BarView[] }) {
       <For each={Object.keys(MEANS) as BarQuality[]}>
         {(quality) => (
           <li data-quality={quality} data-count={count(quality)} title={MEANS[quality]}>
-            <span aria-hidden="true">{MARKS[quality]}</span> {quality} <b>{count(quality)}</b>
+            <span class="mark" aria-hidden="true">
+              {MARKS[quality]}
+            </span>{' '}
+            {quality} <b>{count(quality)}</b>
           </li>
         )}
       </For>

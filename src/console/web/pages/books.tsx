@@ -177,7 +177,7 @@ function Latency(props: { readonly histogram: HistogramView }) {
   return (
     <div class="card">
       <h2>Frame to publication</h2>
-      <p class="aside">all symbols, over the last {span(props.histogram.windowMs)}</p>
+      <p class="aside">all symbols, in the last {span(props.histogram.windowMs)}</p>
       <p class="figures">
         <span>
           p50 <b>{micros(props.histogram.p50Us)}</b>

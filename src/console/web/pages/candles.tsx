@@ -87,8 +87,8 @@ function Tip(props: { readonly bar: BarView }) {
         {props.bar.trades} trades, volume {props.bar.volume}
       </span>
       <span class="quality">
-        {props.bar.quality}: {MEANS[props.bar.quality]},{' '}
-        {props.bar.closed ? `revision ${props.bar.revision}` : 'still open'}
+        {props.bar.quality}: {MEANS[props.bar.quality]}
+        {props.bar.closed ? `, revision ${props.bar.revision}` : ' so far, the bar is open'}
       </span>
     </p>
   );

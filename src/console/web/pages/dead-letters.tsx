@@ -47,10 +47,7 @@ export function DeadLetters(props: { readonly count: number }) {
         </Show>
       </header>
       <Show when={letters.error === undefined} fallback={<Trouble>{(letters.error as Error).message}</Trouble>}>
-        <Show
-          when={(letters.latest?.length ?? 0) > 0}
-          fallback={<Calm>None. Everything that came could be stored.</Calm>}
-        >
+        <Show when={(letters.latest?.length ?? 0) > 0} fallback={<Calm>None: no event was refused.</Calm>}>
           <div class="scroll">
             <table class="grid">
               <thead>
