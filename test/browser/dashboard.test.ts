@@ -5,8 +5,90 @@ import { startDemo } from './harness.ts';
 import { describeInBrowser } from './stage.ts';
 import { visit } from './visit.ts';
 
+/** What WCAG asks for of text. */
+const READABLE = 4.5;
+/** Colours of text, each with the grounds that only it stands on. */
+const TEXTS = [
+  ['text', 'warn-soft', 'bad-soft', 'good-soft'],
+  ['muted', 'good-soft'],
+  ['accent'],
+  ['good', 'good-soft'],
+  ['warn', 'warn-soft'],
+  ['bad', 'bad-soft'],
+] as const;
+const GROUNDS = ['surface', 'page', 'raised'] as const;
+
+function contrast(one: string, two: string): number {
+  const [dark, light] = [luminance(one), luminance(two)].sort((a, b) => a - b) as [number, number];
+  return (light + 0.05) / (dark + 0.05);
+}
+
+function luminance(hex: string): number {
+  const [red, green, blue] = [1, 3, 5].map((at) => {
+    const part = Number.parseInt(hex.trim().slice(at, at + 2), 16) / 255;
+    return part <= 0.03928 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4;
+  }) as [number, number, number];
+  return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
+}
+
 describeInBrowser('the dashboard of actors that fail on request', startDemo, (stage) => {
   const page = () => stage.tab.page;
+
+  it('says what it waits for until the first data comes', async () => {
+    const { tab } = stage;
+    let release: () => void = () => {};
+    const held = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    await page().route('**/api/live*', async (route) => {
+      await held;
+      await route.continue();
+    });
+    for (const [path, words] of [
+      ['actors', 'Waiting for the tree'],
+      ['threads', 'Waiting for the threads'],
+      ['books', 'Waiting for the first data'],
+    ] as const) {
+      await tab.show(path);
+      await page().getByText(words).waitFor();
+      await page().locator('.strip[data-status=WAITING]').getByText('Connecting').waitFor();
+    }
+    release();
+    await page().locator('.strip[data-status=OK]').waitFor();
+    await page().getByText('This system does not run order books').waitFor();
+  });
+
+  it('shows where the keyboard is, from the first Tab on', async () => {
+    const { tab } = stage;
+    await tab.show('actors');
+    await tab.row('/feeds/kraken').waitFor();
+    const stops: string[] = [];
+    for (let count = 0; count < 12; count++) {
+      await page().keyboard.press('Tab');
+      const [name, outline] = (await page().evaluate(
+        '[document.activeElement.textContent, getComputedStyle(document.activeElement).outlineStyle]',
+      )) as [string, string];
+      stops.push(name);
+      expect({ name, outline }).toEqual({ name, outline: 'solid' });
+    }
+    expect(stops.slice(0, 2)).toEqual(['Skip to content', 'Tapeworks']);
+    expect(stops.join()).toContain('Actors1,Threads2,Books3,Bars4,Ingest5,Topology6');
+  });
+
+  it.each(['light', 'dark'] as const)('has text that can be read: %s', async (colorScheme) => {
+    const guest = await visit(stage.browser, stage.site, { colorScheme });
+    await guest.show('actors');
+    await guest.page.locator('.strip').waitFor();
+    const names: readonly string[] = [...TEXTS.flat(), ...GROUNDS];
+    const values = (await guest.page.evaluate(
+      `${JSON.stringify(names)}.map((name) => getComputedStyle(document.documentElement).getPropertyValue('--' + name))`,
+    )) as string[];
+    const colour = (name: string) => values[names.indexOf(name)]!;
+    const pairs = TEXTS.flatMap(([text, ...soft]) => [...GROUNDS, ...soft].map((ground) => [text, ground] as const));
+    const faint = pairs.filter(([text, ground]) => contrast(colour(text), colour(ground)) < READABLE);
+    await guest.close();
+    expect(faint).toEqual([]);
+  });
 
   it('says in words that all is well, and what is not', async () => {
     const { tab, site } = stage;

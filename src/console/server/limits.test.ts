@@ -38,7 +38,7 @@ function client(bytes: string, options: { readonly reads?: boolean } = {}): Clie
   return made;
 }
 
-const answers = async () => (await fetch(`${bench.console.url}/health`)).status;
+const answers = async () => (await sendRaw(bench.console.port, get('/health', 'Connection: close'))).status;
 
 describe('the console', () => {
   it('holds no more connections than it may, and serves again when they are gone', async () => {

@@ -14,6 +14,9 @@ export default function IngestPage() {
       <Show when={ingest()} fallback={<Calm>Waiting for the ledger</Calm>}>
         {(view) => (
           <>
+            <Show when={view().ledgers.length === 0}>
+              <Calm>No stream is read at present: the topology has none, or its reader is not up yet</Calm>
+            </Show>
             <For each={view().ledgers}>{(ledger) => <Ledger ledger={ledger} />}</For>
             <div class="cards">
               <Batches batches={view().batches} />
