@@ -55,6 +55,7 @@ export class BooksPlane {
   readonly exchanges = new Map<string, ActorSpec<ExchangeCommand>>();
   readonly #options: BooksPlaneOptions;
   readonly #refresh = new Map<string, () => void>();
+  readonly #venues = new Map<string, string>();
   #books: BookShare | undefined;
   #port: number | undefined;
   #publisher: ActorSpec<PublisherCommand> | undefined;
@@ -80,6 +81,15 @@ export class BooksPlane {
   /** Every exchange takes the symbols and routes of the moment; those whose symbols are the same notice nothing. */
   refreshExchanges(): void {
     for (const refresh of this.#refresh.values()) refresh();
+  }
+
+  /** Exchanges that do not have the symbol notice nothing. */
+  resubscribe(venue: string, symbol: string): void {
+    for (const { ref } of this.#ofVenue(venue)) ref.tell({ kind: 'resubscribe', symbol });
+  }
+
+  #ofVenue(venue: string): ActorSpec<ExchangeCommand>[] {
+    return [...this.exchanges].flatMap(([path, spec]) => (this.#venues.get(path) === venue ? [spec] : []));
   }
 
   #merger(node: TopologyNode<'merger'>, { id, backoff }: Place) {
@@ -167,6 +177,7 @@ export class BooksPlane {
       mailbox: supervision.mailbox,
     });
     this.exchanges.set(path, spec);
+    this.#venues.set(path, settings.venue);
     this.#refresh.set(path, () => {
       const routes = this.#options.tradeRoutes(settings.venue);
       spec.ref.tell({ kind: 'route-trades', routes });

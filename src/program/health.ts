@@ -7,6 +7,8 @@ import { isUsable } from '../venues/feed.ts';
 export interface HealthEvidence {
   readonly tree: ActorInfo;
   readonly exchanges: readonly ExchangeStatus[];
+  /** Paths of actors that the configuration asks for and that do not run. */
+  readonly missing: readonly string[];
   /** Planes that cannot run here, and why. */
   readonly absent: readonly { readonly plane: string; readonly reason: string }[];
   /** What a plane says of itself, such as the ingest plane of its breaker and its spill. */
@@ -19,6 +21,7 @@ const WORST: readonly Health[] = ['OK', 'DEGRADED', 'DOWN'];
 export function judgeHealth(evidence: HealthEvidence): HealthView {
   const parts = [
     actorsPart(evidence.tree),
+    ...missingPart(evidence.missing),
     ...feedsPart(evidence.exchanges),
     ...evidence.absent.map(({ plane, reason }): HealthPart => ({ name: plane, status: 'DEGRADED', reason })),
     ...evidence.others,
@@ -45,6 +48,12 @@ const NAMED_MAX = 4;
 function someOf(names: readonly string[]): string {
   const more = names.length - NAMED_MAX;
   return `${names.slice(0, NAMED_MAX).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
+}
+
+/** An actor that was never started is in no tree that could be looked at, so it is named here. */
+function missingPart(missing: readonly string[]): HealthPart[] {
+  if (missing.length === 0) return [];
+  return [{ name: 'topology', status: 'DEGRADED', reason: `configured, but not running: ${someOf(missing)}` }];
 }
 
 /** The books are as well as the venues that feed them. */

@@ -15,6 +15,7 @@ import type { KlinePersistenceSettings, MappedSymbol, SpillSettings, TopologyNod
 import type { ServerAvailability } from '../servers/index.ts';
 import { pinnedActor } from '../supervision/remote/pinned-actor.ts';
 import { actor } from '../supervision/spec.ts';
+import type { PinnedThread } from '../supervision/threads/pinned-thread.ts';
 import { venueNamed } from '../venues/index.ts';
 import { BarsView } from './bars-source.ts';
 import type { Board } from './board.ts';
@@ -23,6 +24,7 @@ import { klineDesk, type StaffedLine } from './kline-desk.ts';
 import { klineMetrics, standingReasons } from './kline-metrics.ts';
 import { KlineRecovery } from './kline-recovery.ts';
 import { KlineSymbols } from './kline-symbols.ts';
+import { KlineWatch } from './kline-watch.ts';
 import { LiveBars } from './live-bars.ts';
 import { PartitionLine } from './partition-line.ts';
 import { SymbolDiscovery } from './symbol-discovery.ts';
@@ -38,15 +40,19 @@ export interface KlinesPlaneOptions {
   readonly spill: () => SpillSettings;
   /** Exchanges are to take the symbols and routes of the moment. */
   readonly refreshExchanges: () => void;
+  /** The exchange that has the symbol, in the venue's spelling, is to leave its stream of trades and join it again. */
+  readonly resubscribe: (venue: string, symbol: string) => void;
   readonly settings: () => KlinePersistenceSettings;
   /** Venue connections of the configuration that is being run. */
   readonly connections: () => number;
   readonly onWarning: (warning: string) => void;
 }
 
-type KlineFactories = Pick<Factories, 'partition-worker' | 'symbol-manager'> &
+type KlineFactories = Pick<Factories, 'partition-worker' | 'symbol-manager' | 'watchdog'> &
   Partial<Pick<Factories, 'kline-persistence'>>;
 
+/** Should the watchdog itself be out, a worker that stands still for this long is ended all the same. */
+const HANG_MS = 60_000;
 /** Connections that may be added while the workers run. */
 const SPARE_PORTS = 4;
 /** More windows than close between two writes to the database, or while one of them is tried again for a while. */
@@ -57,6 +63,7 @@ export class KlinesPlane {
   readonly bars: BarsView;
   readonly live = new LiveBars();
   readonly symbols = new KlineSymbols();
+  readonly watch: KlineWatch;
   readonly #options: KlinesPlaneOptions;
   readonly #times: VenueTimes;
   /** By worker. A line stays when its worker is stopped: exchanges may still hold its rings. */
@@ -68,6 +75,7 @@ export class KlinesPlane {
   readonly #spill: BarSpill;
   #standing: BarsStanding | undefined;
   readonly #staffed = new Map<number, StaffedLine>();
+  readonly #threads = new Map<number, PinnedThread>();
 
   constructor(options: KlinesPlaneOptions) {
     this.#options = options;
@@ -81,6 +89,7 @@ export class KlinesPlane {
           .map(({ venue, symbol }) => `${venue}:${symbol}`)
           .sort(),
         intervals: [...this.#staffed.values()][0]?.intervals ?? [],
+        feeds: Object.fromEntries(this.watch.verdicts),
       }),
       stored: (query) => this.#stored(query),
     });
@@ -94,7 +103,20 @@ export class KlinesPlane {
       spill: this.#spill,
       rest: () => new BinanceRest(options.endpoints(FETCHED_VENUE).restUrl),
     });
+    this.watch = new KlineWatch({
+      symbols: this.symbols,
+      statuses: () => options.statuses.all(),
+      threads: () => this.#threads,
+      resubscribe: options.resubscribe,
+      doubt: ({ index, worker }) =>
+        void this.#staffed
+          .get(worker)
+          ?.line.ask({ kind: 'doubt', symbol: index, fromUs: 0n })
+          .catch(() => undefined),
+      onWarning: options.onWarning,
+    });
     this.factories = {
+      watchdog: (node, place) => this.watch.place(node, place),
       'partition-worker': (node, place) => this.#worker(node, place),
       'symbol-manager': (node, place) => this.#desk(node, place),
       ...(this.#links !== undefined && {
@@ -134,6 +156,7 @@ export class KlinesPlane {
     const reasons = [
       ...(waiting > 0 ? [`${waiting} of ${all.length} symbols wait for trades or for their worker`] : []),
       ...(postgres.state === 'down' ? [`bars are served and not stored: ${postgres.code}`] : []),
+      ...this.watch.reasons(),
       ...standingReasons(this.#standing),
     ];
     return [{ name: 'klines', status: reasons.length === 0 ? 'OK' : 'DEGRADED', reason: reasons.join('; ') }];
@@ -175,12 +198,15 @@ export class KlinesPlane {
         return { args: line.begin(intervals, isStored ? [READER.persistence, READER.live] : [READER.live]) };
       },
       idle: idleOf(placement),
+      hangMs: HANG_MS,
       ...(cpu !== undefined && { cpu }),
       onWarning: this.#options.onWarning,
     });
+    this.#threads.set(worker, spec.thread);
     return {
       spec,
       onStopped: () => {
+        this.#threads.delete(worker);
         this.#staffed.delete(worker);
         this.symbols.release(worker);
       },
@@ -238,9 +264,11 @@ export class KlinesPlane {
           ?.line.ask({ kind: 'remove-symbol', symbol: index })
           .catch(() => undefined),
     });
-    const discovering = node.settings.discovery.filter(
-      (venue) => venueNamed(venue).facts.streams.tickers !== undefined,
-    );
+    const { discovery: discovering } = node.settings;
+    const withTickers = () =>
+      [...new Set([...this.symbols.venues, ...discovering])].filter(
+        (venue) => venueNamed(venue).facts.streams.tickers !== undefined,
+      );
     const behaviour = klineDesk({
       lines: () => [...this.#staffed.values()],
       symbols: this.symbols,
@@ -251,14 +279,23 @@ export class KlinesPlane {
       recovery: this.#recovery,
       fetch: repair ? () => this.#fetch() : undefined,
       discovery,
-      tickers: () => discovering.map((venue) => this.#tickers(venue, discovery)),
+      tickers: () =>
+        withTickers().map((venue) => this.#tickers(venue, discovering.includes(venue) ? discovery : undefined)),
     });
     return { spec: actor({ id, backoff, shutdown: node.supervision.shutdownMs, behaviour }) };
   }
 
-  #tickers(venue: string, discovery: SymbolDiscovery): TickerWatch {
+  /** A venue's tickers serve discovery, where it is wanted, and tell the watchdog what trades. */
+  #tickers(venue: string, discovery: SymbolDiscovery | undefined): TickerWatch {
     const { wsUrl } = this.#options.endpoints(venue);
-    return new TickerWatch({ venue, wsUrl, onSymbols: (symbols) => discovery.seen(venue, symbols) });
+    return new TickerWatch({
+      venue,
+      wsUrl,
+      onTickers: (tickers) => {
+        discovery?.seen(venue, [...tickers.keys()]);
+        this.watch.tickers(venue, tickers);
+      },
+    });
   }
 
   #fetch(): TradeFetch {

@@ -9,7 +9,7 @@ import type { ConsoleSources } from '../console/sources.ts';
 import { DECIMALS_DEFAULT } from '../protocols/book-layout.ts';
 import type { HealthView } from '../protocols/console-api.ts';
 import type { ExchangeStatus } from '../protocols/exchange.ts';
-import { type ActorKind, NO_TREE, type SpillSettings, type TopologyTree } from '../protocols/topology.ts';
+import { NO_TREE, type SpillSettings, type TopologyNode, type TopologyTree } from '../protocols/topology.ts';
 import type { ServerAvailability } from '../servers/index.ts';
 import { GracefulShutdown, type ShutdownReport } from '../supervision/shutdown.ts';
 import { actor } from '../supervision/spec.ts';
@@ -66,10 +66,11 @@ export class Program {
   readonly #ingest: IngestPlane | undefined;
   readonly #options: ProgramOptions;
   readonly #applier: TopologyApplier;
-  readonly #factories: Partial<Factories>;
+  readonly #host: TreeHost;
   readonly #sources: ConsoleSources;
   #configuration: Configuration;
   #files: ConfigFiles;
+  #wanted: { readonly configuration: Configuration; readonly nodes: readonly TopologyNode[] } | undefined;
   #isReady = false;
   #consoleUrl: string | undefined;
 
@@ -104,17 +105,19 @@ export class Program {
       postgres: options.postgres,
       spill: () => this.#spillSettings(),
       refreshExchanges: () => this.books.refreshExchanges(),
+      resubscribe: (venue, symbol) => this.books.resubscribe(venue, symbol),
       settings: () => persistence(this.#configuration),
       connections: () => compileTopology(this.#configuration).nodes.filter(({ kind }) => kind === 'exchange').length,
       onWarning: options.onWarning,
     });
-    this.#factories = {
+    const factories: Partial<Factories> = {
       ...this.books.factories,
       ...this.klines.factories,
       ...this.#servingFactories(),
       ...this.#ingest?.factories,
     };
-    const host = new TreeHost(this.system, this.#factories as Factories, options.onWarning);
+    const host = new TreeHost(this.system, factories, options.onWarning);
+    this.#host = host;
     this.#applier = new TopologyApplier(
       host,
       { nowMs: () => performance.now(), sleep: (ms, signal) => sleep(ms, undefined, { signal }).catch(() => {}) },
@@ -184,19 +187,23 @@ export class Program {
     return judgeHealth({
       tree: this.system.tree(),
       exchanges: this.exchanges.all(),
+      missing: this.#missing(),
       absent: this.#absentPlanes(),
       others: [...this.klines.health(), ...(this.#ingest?.health() ?? [])],
     });
   }
 
-  /**
-   * The tree that can run here. Without a server that a plane stands on, the plane is left out and health says why. The
-   * watchdog has no factory and is left out as well; threads are watched by their own heartbeats.
-   */
+  /** The tree that can run here. Without a server that a plane stands on, the plane is left out and health says so. */
   #treeOf(configuration: Configuration): TopologyTree {
-    const tree = compileTopology(configuration);
-    const canRun = (kind: ActorKind) => kind === 'system' || kind === 'supervisor' || kind in this.#factories;
-    return treeOf(tree.nodes.filter((node) => canRun(node.kind)));
+    return treeOf(compileTopology(configuration).nodes.filter(({ kind }) => this.#host.canRun(kind)));
+  }
+
+  /** What the configuration asks for and does not run, for whatever reason; while it is being applied, all of it. */
+  #missing(): readonly string[] {
+    if (this.#wanted?.configuration !== this.#configuration) {
+      this.#wanted = { configuration: this.#configuration, nodes: compileTopology(this.#configuration).nodes };
+    }
+    return this.#host.missing(this.#wanted.nodes).map(({ path }) => path);
   }
 
   #absentPlanes(): { plane: string; reason: string }[] {

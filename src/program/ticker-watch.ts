@@ -1,12 +1,13 @@
 import { Connection } from '../actors/exchange/connection.ts';
+import type { Ticker } from '../actors/watchdog/verdicts.ts';
 import { venueNamed } from '../venues/index.ts';
 import { streamName } from '../venues/venue.ts';
 
 export interface TickerWatchOptions {
   readonly venue: string;
   readonly wsUrl: string;
-  /** The symbols that traded of late, in the venue's spelling. */
-  readonly onSymbols: (symbols: readonly string[]) => void;
+  /** The tickers that changed of late, by symbol in the venue's spelling. */
+  readonly onTickers: (tickers: ReadonlyMap<string, Ticker>) => void;
 }
 
 const LIMITS = { maxFrameBytes: 8 << 20, handshakeTimeoutMs: 10_000 } as const;
@@ -52,20 +53,24 @@ export class TickerWatch {
   }
 
   #frame(frame: Buffer): void {
-    const symbols = symbolsOf(frame);
-    if (symbols.length === 0) return;
+    const tickers = tickersOf(frame);
+    if (tickers.size === 0) return;
     this.#waitMs = RECONNECT_MS.least;
-    this.#options.onSymbols(symbols);
+    this.#options.onTickers(tickers);
   }
 }
 
 /** Anything but tickers has none. */
-function symbolsOf(frame: Buffer): string[] {
+function tickersOf(frame: Buffer): ReadonlyMap<string, Ticker> {
+  const tickers = new Map<string, Ticker>();
   try {
     const { data } = JSON.parse(frame.toString('utf8')) as { data?: unknown };
-    if (!Array.isArray(data)) return [];
-    return data.flatMap((ticker: { s?: unknown } | null) => (typeof ticker?.s === 'string' ? [ticker.s] : []));
+    if (!Array.isArray(data)) return tickers;
+    for (const ticker of data as ({ s?: unknown; c?: unknown; v?: unknown } | null)[]) {
+      if (typeof ticker?.s === 'string') tickers.set(ticker.s, { close: String(ticker.c), volume: String(ticker.v) });
+    }
   } catch {
-    return [];
+    return tickers;
   }
+  return tickers;
 }

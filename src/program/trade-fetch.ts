@@ -55,7 +55,9 @@ export class TradeFetch {
     const ranges = troubles.flatMap(({ symbol, holes, suspectFromUs, tailLast, expected }) => [
       ...holes.map(({ first, last }) => ({ symbol, first, last })),
       ...(tailLast !== undefined ? [{ symbol, first: expected, last: tailLast }] : []),
-      ...(tailLast === undefined && suspectFromUs !== undefined ? [{ symbol, first: expected, last: undefined }] : []),
+      ...(tailLast === undefined && suspectFromUs !== undefined && expected > 0n
+        ? [{ symbol, first: expected, last: undefined }]
+        : []),
     ]);
     if (ranges.length > 0) this.#step({ kind: 'wanted', ranges, nowMs: Date.now() });
   }

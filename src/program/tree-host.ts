@@ -37,14 +37,14 @@ const THREADS = 'threads';
 
 export class TreeHost implements TopologyHost {
   readonly #system: ActorSystem;
-  readonly #factories: Factories;
+  readonly #factories: Partial<Factories>;
   readonly #onWarning: (warning: string) => void;
   readonly #nodes = new Map<string, TopologyNode>();
   readonly #placed = new Map<string, Placed<never>>();
   readonly #supervisors = new Map<string, Supervisor>();
   readonly #threads = new Map<string, { readonly spec: LoopThreadSpec; users: number }>();
 
-  constructor(system: ActorSystem, factories: Factories, onWarning: (warning: string) => void) {
+  constructor(system: ActorSystem, factories: Partial<Factories>, onWarning: (warning: string) => void) {
     this.#system = system;
     this.#factories = factories;
     this.#onWarning = onWarning;
@@ -52,6 +52,16 @@ export class TreeHost implements TopologyHost {
 
   running(): readonly TopologyNode[] {
     return [...this.#nodes.values()];
+  }
+
+  /** Whether there is anything here that makes an actor of this kind. */
+  canRun(kind: ActorKind): boolean {
+    return kind === 'system' || kind === 'supervisor' || kind in this.#factories;
+  }
+
+  /** Of the nodes that a configuration asks for, those that are not here. */
+  missing(wanted: readonly TopologyNode[]): readonly TopologyNode[] {
+    return wanted.filter(({ path }) => !this.#nodes.has(path));
   }
 
   async start(node: TopologyNode): Promise<void> {
@@ -74,7 +84,10 @@ export class TreeHost implements TopologyHost {
     const thread = node.placement.kind === 'loop' ? await this.#acquireThread(node.placement) : undefined;
     try {
       const place: Place = { id: idOf(node.path), thread, backoff: node.supervision.backoff };
-      const make = this.#factories[node.kind] as (node: TopologyNode<K>, place: Place) => Promise<Placed<K>>;
+      const make = this.#factories[node.kind] as
+        | ((node: TopologyNode<K>, place: Place) => Promise<Placed<K>>)
+        | undefined;
+      if (make === undefined) throw new TapeworksError('TW_UNKNOWN_ACTOR', `nothing here makes a ${node.kind}`);
       const placed = await make(node, place);
       await this.#parentOf(node.path).startChild(placed.spec);
       this.#placed.set(node.path, placed as unknown as Placed<never>);

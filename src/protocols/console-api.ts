@@ -252,10 +252,15 @@ export interface BarView {
   readonly closed: boolean;
 }
 
+/** Of a symbol's trades: they come, there are none, there are some that do not come, or nobody can say. */
+export type FeedVerdict = 'live' | 'quiet' | 'dead' | 'unknown';
+
 export interface BarsCatalogue {
   /** Such as `binance:BTCUSDT`. */
   readonly symbols: readonly string[];
   readonly intervals: readonly string[];
+  /** By symbol; one that is not here has not been judged yet. */
+  readonly feeds: Readonly<Record<string, FeedVerdict>>;
 }
 
 /** Bars that are new or were changed; `reset` asks the reader to load the history anew. */

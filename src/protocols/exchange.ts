@@ -9,6 +9,8 @@ export type ExchangeCommand =
   | { readonly kind: 'reconfigure'; readonly settings: ExchangeSettings }
   /** Open a successor and change over to it without a hole, at an operator's wish. */
   | { readonly kind: 'rotate'; readonly reason: string }
+  /** Leave the stream of the symbol's trades and join it again: it should bring some and does not. */
+  | { readonly kind: 'resubscribe'; readonly symbol: string }
   /** Trades of these symbols, in the venue's spelling, go to these places from now on. */
   | { readonly kind: 'route-trades'; readonly routes: readonly TradeRoute[]; readonly replyTo?: Ref<'routed'> }
   /** Other books to write into, or none; every stream starts anew. */

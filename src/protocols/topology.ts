@@ -194,6 +194,7 @@ export interface KlinePersistenceSettings {
 
 export interface WatchdogSettings {
   readonly stallAfterMs: number;
+  readonly deadAfterMs: number;
 }
 
 export interface SystemSettings {

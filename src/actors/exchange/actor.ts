@@ -91,6 +91,9 @@ export function exchange(args: ExchangeArgs): Behaviour<ExchangeCommand, State> 
         case 'rotate':
           state.exchange.rotate(message.reason);
           return state;
+        case 'resubscribe':
+          state.exchange.resubscribe(message.symbol);
+          return state;
         case 'route-trades':
           for (const route of message.routes) {
             routes.set(route.symbol, route);

@@ -106,6 +106,15 @@ export class Exchange {
     this.#rotate({ kind: 'rotate', reason, streams, nowNs: nowNs() });
   }
 
+  /** Leaves the stream of a symbol's trades and joins it again. */
+  resubscribe(symbol: string): void {
+    const link = this.#current;
+    const stream = [...this.#streams.values()].find((one) => one.kind === 'trades' && one.mapped.symbol === symbol);
+    if (link === undefined || link.openedAtNs === 0 || stream === undefined || this.#rotation.phase !== 'steady')
+      return;
+    this.#resubscribe(link, stream, 'joined anew: the ticker shows trades that do not come', nowNs());
+  }
+
   /** Takes other symbols, limits and times while it runs; streams that stay are not disturbed. */
   reconfigure(settings: ExchangeSettings): void {
     const before = this.#streams;

@@ -1,73 +1,96 @@
 import { describe, expect, it } from 'vitest';
-import { receive, startWatchdog, type WatchdogEffect, type WatchdogMessage } from './behaviour.ts';
+import { receive, startWatchdog, type WatchdogEffect, type WatchdogMessage, type WatchdogState } from './behaviour.ts';
 
-const SETTINGS = { patienceMs: 5000, coolDownMs: 60_000 };
+const RULES = { patienceMs: 5_000, tickerLagMs: 2_000, coolDownMs: 60_000 };
 
-function run(messages: readonly WatchdogMessage[]): string[] {
-  let state = startWatchdog(SETTINGS);
+function run(messages: readonly WatchdogMessage[]): { readonly state: WatchdogState; readonly last: string[] } {
+  let state = startWatchdog(RULES);
   let last: readonly WatchdogEffect[] = [];
-  for (const message of [{ kind: 'symbols', symbols: ['X'] } as const, ...messages])
-    [state, last] = receive(state, message);
-  return last.map((effect) => {
-    if (effect.kind === 'restart-worker') return `restart ${effect.worker}`;
-    return effect.kind === 'resubscribe'
-      ? `resubscribe ${effect.symbol}`
-      : `${effect.symbol} ${effect.from}>${effect.to}`;
-  });
+  for (const message of [judge(0, 1), ...messages]) [state, last] = receive(state, message);
+  const brief = (effect: WatchdogEffect) =>
+    effect.kind === 'restart-worker' ? `restart ${effect.worker}` : `${effect.kind} ${effect.symbol}`;
+  return { state, last: last.map(brief) };
 }
 
-const traded = (nowMs: number) => ({ kind: 'traded', symbols: ['X', 'Y'], nowMs }) as const;
-const ticker = (total: string, nowMs: number) =>
-  ({
-    kind: 'ticker',
-    totals: new Map([
-      ['X', total],
-      ['Z', total],
-    ]),
-    nowMs,
-  }) as const;
-const look = (nowMs: number, ...stalled: number[]) => ({ kind: 'look', stalled, nowMs }) as const;
+/** X has had so many frames by now. */
+function judge(frames: number, nowMs: number): WatchdogMessage {
+  return { kind: 'judge', frames: new Map([['X', frames]]), nowMs };
+}
+
+function ticker(close: string, volume: string, nowMs: number): WatchdogMessage {
+  const one = { close, volume };
+  const tickers = new Map([
+    ['X', one],
+    ['STRANGER', one],
+  ]);
+  return { kind: 'tickers', tickers, nowMs };
+}
 
 describe('a symbol', () => {
-  it.each<[string, readonly WatchdogMessage[], string[]]>([
-    ['is live while trades come', [traded(1000), look(4000)], ['X unknown>live']],
+  it.each<[string, readonly WatchdogMessage[], string]>([
+    ['is live while trades come', [judge(1, 1_000), judge(1, 4_000)], 'live'],
+    ['is unknown without a ticker', [judge(1, 1_000), judge(1, 9_000)], 'unknown'],
+    ['is quiet when the ticker stands still too', [ticker('5', '1', 900), judge(1, 1_000), judge(1, 20_000)], 'quiet'],
     [
-      'is quiet when the ticker stands still too',
-      [ticker('5', 900), traded(1000), ticker('5', 9000), look(20_000)],
-      ['X unknown>quiet'],
+      'is quiet when the ticker was moved by the trade that came last',
+      [ticker('5', '1', 900), judge(1, 1_000), ticker('6', '2', 2_900), judge(1, 20_000)],
+      'quiet',
     ],
     [
-      'is dead when the ticker moves without it',
-      [ticker('5', 900), traded(1000), ticker('6', 9000), look(9000)],
-      ['X unknown>dead', 'resubscribe X'],
+      'is quiet when only old volume leaves the day',
+      [ticker('5', '9', 900), judge(1, 1_000), ticker('5', '8', 9_000), judge(1, 20_000)],
+      'quiet',
     ],
     [
-      'is dead when it never traded here but does there',
-      [ticker('5', 900), ticker('6', 9000), look(9000)],
-      ['X unknown>dead', 'resubscribe X'],
+      'is given time for a trade that the ticker shows first',
+      [ticker('5', '1', 900), judge(1, 1_000), ticker('5', '2', 60_000), judge(1, 64_000)],
+      'quiet',
     ],
     [
-      'is not dead for a ticker that runs ahead a little',
-      [ticker('5', 900), traded(1000), ticker('6', 5000), look(9000)],
-      ['X unknown>quiet'],
+      'is live when that trade comes',
+      [ticker('5', '1', 900), judge(1, 1_000), ticker('5', '2', 60_000), judge(2, 64_000), judge(2, 68_000)],
+      'live',
     ],
-    ['stays unknown without a ticker', [look(9000)], []],
-  ])('%s', (_, messages, effects) => {
-    expect(run(messages)).toEqual(effects);
+    [
+      'is dead when it does not',
+      [ticker('5', '1', 900), judge(1, 1_000), ticker('5', '2', 60_000), judge(1, 65_001)],
+      'dead',
+    ],
+    [
+      'is dead when it trades there and never did here',
+      [ticker('5', '1', 900), ticker('6', '1', 9_000), judge(0, 14_001)],
+      'dead',
+    ],
+    [
+      'stays dead when its stream is opened anew and silent',
+      [ticker('5', '1', 900), judge(7, 1_000), ticker('5', '2', 60_000), judge(0, 66_000)],
+      'dead',
+    ],
+  ])('%s', (_, messages, verdict) => {
+    expect(run(messages).state.verdicts.get('X')).toBe(verdict);
   });
 
-  it('is resubscribed once per cool-down, and told about only when the verdict changes', () => {
-    const dead = [ticker('5', 900), ticker('6', 9000), look(9000)];
-    expect(run([...dead, look(20_000)])).toEqual([]);
-    expect(run([...dead, look(20_000), look(70_000)])).toEqual(['resubscribe X']);
-    expect(run([...dead, traded(21_000), look(22_000)])).toEqual(['X dead>live']);
+  it('that is dead is in doubt at every look, and subscribed anew once per cool-down', () => {
+    const dead = [ticker('5', '1', 900), ticker('5', '2', 9_000), judge(0, 15_000)];
+    expect(run(dead).last).toEqual(['doubt X', 'resubscribe X']);
+    expect(run([...dead, judge(0, 16_000)]).last).toEqual(['doubt X']);
+    expect(run([...dead, judge(0, 16_000), judge(0, 75_000)]).last).toEqual(['doubt X', 'resubscribe X']);
+    expect(run([...dead, judge(1, 16_000)]).last).toEqual([]);
+  });
+
+  it('that has left is forgotten', () => {
+    const { state } = run([{ kind: 'judge', frames: new Map(), nowMs: 5 }, ticker('5', '1', 6)]);
+    expect([state.symbols.size, state.verdicts.size]).toEqual([0, 0]);
   });
 });
 
-describe('a worker', () => {
-  it('that stands still is restarted once per cool-down', () => {
-    expect(run([look(1000, 2)])).toEqual(['restart 2']);
-    expect(run([look(1000, 2), look(2000, 2, 3)])).toEqual(['restart 3']);
-    expect(run([look(1000, 2), look(61_001, 2)])).toEqual(['restart 2']);
+describe('a worker that stands still', () => {
+  const stalled = (worker: number, life: number) => ({ kind: 'stalled', workers: [{ worker, life }] }) as const;
+
+  it('is restarted once in each of its lives', () => {
+    expect(run([stalled(2, 1)]).last).toEqual(['restart 2']);
+    expect(run([stalled(2, 1), stalled(2, 1)]).last).toEqual([]);
+    expect(run([stalled(2, 1), stalled(2, 2)]).last).toEqual(['restart 2']);
+    expect(run([stalled(2, 1), stalled(3, 1)]).state.restarts).toBe(2);
   });
 });

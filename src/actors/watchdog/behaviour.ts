@@ -1,87 +1,104 @@
-// Looks at the heartbeats of the pinned workers and at the evidence about every symbol's feed, once a period. It restarts a
-// worker that stands still, and has the feed of a dead symbol subscribed again, each at most once per cool-down.
-import { type FeedVerdict, NO_EVIDENCE, type SymbolEvidence, verdictOf, withTicker, withTrade } from './verdicts.ts';
+// Watches the pinned workers by their heartbeats, and every symbol's feed by what the venue's ticker says of it. A worker
+// that stands still is restarted once in each of its lives. While a feed is dead its bars are in doubt, and it is
+// subscribed anew at most once per cool-down.
+import type { FeedVerdict } from '../../protocols/console-api.ts';
+import {
+  NO_EVIDENCE,
+  type Patience,
+  type SymbolEvidence,
+  type Ticker,
+  verdictOf,
+  withFrames,
+  withTicker,
+} from './verdicts.ts';
 
-export interface WatchdogSettings {
-  readonly patienceMs: number;
-  /** Between two attempts to revive the same worker or symbol. */
+export interface WatchdogRules extends Patience {
+  /** Between two requests for the same symbol's stream. */
   readonly coolDownMs: number;
 }
 
 export interface WatchdogState {
-  readonly settings: WatchdogSettings;
+  readonly rules: WatchdogRules;
   readonly symbols: ReadonlyMap<string, SymbolEvidence>;
   readonly verdicts: ReadonlyMap<string, FeedVerdict>;
-  /** When something was last asked for, by worker number or symbol. */
+  /** When a symbol's stream was last asked for. */
   readonly askedMs: ReadonlyMap<string, number>;
+  /** The life in which each worker was last found standing still. */
+  readonly stalledLives: ReadonlyMap<number, number>;
+  readonly restarts: number;
+  readonly resubscriptions: number;
+}
+
+export interface StalledWorker {
+  readonly worker: number;
+  readonly life: number;
 }
 
 export type WatchdogMessage =
-  | { readonly kind: 'symbols'; readonly symbols: readonly string[] }
-  | { readonly kind: 'traded'; readonly symbols: readonly string[]; readonly nowMs: number }
-  | { readonly kind: 'ticker'; readonly totals: ReadonlyMap<string, string>; readonly nowMs: number }
-  /** The workers whose heartbeat stood still over the last looks. */
-  | { readonly kind: 'look'; readonly stalled: readonly number[]; readonly nowMs: number };
+  /** Tickers that changed, by symbol; those of symbols that nobody serves are passed over. */
+  | { readonly kind: 'tickers'; readonly tickers: ReadonlyMap<string, Ticker>; readonly nowMs: number }
+  /** Time to judge: every symbol that is served, with the frames of its stream so far. */
+  | { readonly kind: 'judge'; readonly frames: ReadonlyMap<string, number>; readonly nowMs: number }
+  | { readonly kind: 'stalled'; readonly workers: readonly StalledWorker[] };
 
 export type WatchdogEffect =
   | { readonly kind: 'restart-worker'; readonly worker: number }
   | { readonly kind: 'resubscribe'; readonly symbol: string }
-  | { readonly kind: 'verdict'; readonly symbol: string; readonly from: FeedVerdict; readonly to: FeedVerdict };
+  /** Trades of the symbol are missing, nobody knows how many. */
+  | { readonly kind: 'doubt'; readonly symbol: string };
 
 type Step = readonly [WatchdogState, readonly WatchdogEffect[]];
 
-export function startWatchdog(settings: WatchdogSettings): WatchdogState {
-  return { settings, symbols: new Map(), verdicts: new Map(), askedMs: new Map() };
+export function startWatchdog(rules: WatchdogRules): WatchdogState {
+  const nothing = { symbols: new Map(), verdicts: new Map(), askedMs: new Map(), stalledLives: new Map() };
+  return { rules, ...nothing, restarts: 0, resubscriptions: 0 };
 }
 
 export function receive(state: WatchdogState, message: WatchdogMessage): Step {
   switch (message.kind) {
-    case 'symbols':
-      return [{ ...state, symbols: keepOnly(state.symbols, message.symbols) }, []];
-    case 'traded':
-      return [updated(state, message.symbols, (known) => withTrade(known, message.nowMs)), []];
-    case 'ticker':
-      return [
-        updated(state, [...message.totals.keys()], (known, symbol) =>
-          withTicker(known, message.totals.get(symbol)!, message.nowMs),
-        ),
-        [],
-      ];
-    case 'look':
-      return look(state, message.stalled, message.nowMs);
+    case 'tickers':
+      return [withTickers(state, message.tickers, message.nowMs), []];
+    case 'judge':
+      return judge(state, message.frames, message.nowMs);
+    case 'stalled':
+      return restart(state, message.workers);
   }
 }
 
-function keepOnly(known: WatchdogState['symbols'], symbols: readonly string[]): WatchdogState['symbols'] {
-  return new Map(symbols.map((symbol) => [symbol, known.get(symbol) ?? NO_EVIDENCE]));
-}
-
-/** Evidence about symbols that nobody serves is not collected: the ticker speaks of the whole market. */
-function updated(
-  state: WatchdogState,
-  symbols: readonly string[],
-  change: (known: SymbolEvidence, symbol: string) => SymbolEvidence,
-): WatchdogState {
-  const all = new Map(state.symbols);
-  for (const symbol of symbols) {
-    const known = all.get(symbol);
-    if (known !== undefined) all.set(symbol, change(known, symbol));
+function withTickers(state: WatchdogState, tickers: ReadonlyMap<string, Ticker>, nowMs: number): WatchdogState {
+  const symbols = new Map(state.symbols);
+  for (const [symbol, ticker] of tickers) {
+    const known = symbols.get(symbol);
+    if (known !== undefined) symbols.set(symbol, withTicker(known, ticker, nowMs, state.rules.tickerLagMs));
   }
-  return { ...state, symbols: all };
+  return { ...state, symbols };
 }
 
-function look(state: WatchdogState, stalled: readonly number[], nowMs: number): Step {
-  const effects: WatchdogEffect[] = [];
-  const askedMs = new Map([...state.askedMs].filter(([, at]) => nowMs - at < state.settings.coolDownMs));
-  const mayAsk = (key: string) => !askedMs.has(key) && askedMs.set(key, nowMs) !== undefined;
-  for (const worker of stalled) if (mayAsk(`worker ${worker}`)) effects.push({ kind: 'restart-worker', worker });
+function judge(state: WatchdogState, frames: ReadonlyMap<string, number>, nowMs: number): Step {
+  const symbols = new Map<string, SymbolEvidence>();
   const verdicts = new Map<string, FeedVerdict>();
-  for (const [symbol, evidence] of state.symbols) {
-    const to = verdictOf(evidence, nowMs, state.settings.patienceMs);
-    const from = state.verdicts.get(symbol) ?? 'unknown';
-    verdicts.set(symbol, to);
-    if (from !== to) effects.push({ kind: 'verdict', symbol, from, to });
-    if (to === 'dead' && mayAsk(`symbol ${symbol}`)) effects.push({ kind: 'resubscribe', symbol });
+  const askedMs = new Map([...state.askedMs].filter(([, at]) => nowMs - at < state.rules.coolDownMs));
+  const effects: WatchdogEffect[] = [];
+  for (const [symbol, count] of frames) {
+    const evidence = withFrames(state.symbols.get(symbol) ?? NO_EVIDENCE, count, nowMs);
+    const verdict = verdictOf(evidence, nowMs, state.rules);
+    symbols.set(symbol, evidence);
+    verdicts.set(symbol, verdict);
+    if (verdict !== 'dead') continue;
+    effects.push({ kind: 'doubt', symbol });
+    if (askedMs.has(symbol)) continue;
+    askedMs.set(symbol, nowMs);
+    effects.push({ kind: 'resubscribe', symbol });
   }
-  return [{ ...state, askedMs, verdicts }, effects];
+  const resubscriptions = state.resubscriptions + effects.filter(({ kind }) => kind === 'resubscribe').length;
+  return [{ ...state, symbols, verdicts, askedMs, resubscriptions }, effects];
+}
+
+/** How soon and how often a worker may begin anew, its supervisor decides. */
+function restart(state: WatchdogState, workers: readonly StalledWorker[]): Step {
+  const fresh = workers.filter(({ worker, life }) => state.stalledLives.get(worker) !== life);
+  const stalledLives = new Map(state.stalledLives);
+  for (const { worker, life } of fresh) stalledLives.set(worker, life);
+  const effects = fresh.map(({ worker }): WatchdogEffect => ({ kind: 'restart-worker', worker }));
+  return [{ ...state, stalledLives, restarts: state.restarts + fresh.length }, effects];
 }

@@ -1,39 +1,60 @@
-// Whether a symbol's feed is dead or the symbol merely quiet. Its own trades cannot tell; the venue's ticker can: it shows
-// trading (its volume or last price moves) on a stream of its own.
+// Whether a symbol's feed is dead or the symbol merely quiet. Its own stream cannot tell; the venue's ticker can: it shows
+// trading on a stream of its own.
 //
-//   live   a trade came since the last look, or within the patience
-//   quiet  no trade came, and the ticker did not move either
-//   dead   the ticker moved and no trade came for longer than the patience
-//   unknown  no ticker has been seen, so nobody can say
+//   live     a trade came within the patience
+//   quiet    no trade came, and the ticker shows none either
+//   dead     the ticker showed a trade that has not come, for longer than the patience
+//   unknown  the venue has no ticker for all its symbols, or it has not spoken of this one: nobody can say
+//
+// Worked, with a lag of 3 s and a patience of 10 s: a trade at 0 s moves the ticker at 1 s, which is that trade's own
+// movement. The ticker moves at 60 s and no trade comes: dead at 70 s.
+import type { FeedVerdict } from '../../protocols/console-api.ts';
 
-export type FeedVerdict = 'live' | 'quiet' | 'dead' | 'unknown';
+/** What a venue's ticker says of a symbol: the last price, and the base volume of the last 24 hours. */
+export interface Ticker {
+  readonly close: string;
+  readonly volume: string;
+}
 
 export interface SymbolEvidence {
-  /** Of the last trade that we have, and of the last movement of the ticker; 0 if never. */
+  /** Frames of the symbol's stream so far, and when that number last changed; 0 if never. */
+  readonly frames: number;
   readonly lastTradeMs: number;
-  readonly tickerMovedMs: number;
-  /** The ticker's trade total when it last moved. */
-  readonly tickerTotal: string | undefined;
+  /** When the ticker first showed a trade that has not come; 0 while there is none. */
+  readonly unansweredMs: number;
+  readonly ticker: Ticker | undefined;
 }
 
-export const NO_EVIDENCE: SymbolEvidence = { lastTradeMs: 0, tickerMovedMs: 0, tickerTotal: undefined };
-
-/** A ticker counts as moved when its total differs from the one before; the first one only sets the mark. */
-export function withTicker(evidence: SymbolEvidence, total: string, nowMs: number): SymbolEvidence {
-  if (evidence.tickerTotal === total) return evidence;
-  const tickerMovedMs = evidence.tickerTotal === undefined ? evidence.tickerMovedMs : nowMs;
-  return { ...evidence, tickerTotal: total, tickerMovedMs };
+export interface Patience {
+  /** How long a trade that the ticker showed may take. */
+  readonly patienceMs: number;
+  /** How long after a trade the ticker may still be moved by it. */
+  readonly tickerLagMs: number;
 }
 
-export function withTrade(evidence: SymbolEvidence, nowMs: number): SymbolEvidence {
-  return { ...evidence, lastTradeMs: nowMs };
+export const NO_EVIDENCE: SymbolEvidence = { frames: 0, lastTradeMs: 0, unansweredMs: 0, ticker: undefined };
+
+export function withTicker(evidence: SymbolEvidence, ticker: Ticker, nowMs: number, lagMs: number): SymbolEvidence {
+  const isAnswered = nowMs - evidence.lastTradeMs <= lagMs;
+  const showsTrade = evidence.ticker !== undefined && hasTraded(evidence.ticker, ticker);
+  const unansweredMs = showsTrade && !isAnswered && evidence.unansweredMs === 0 ? nowMs : evidence.unansweredMs;
+  return { ...evidence, ticker, unansweredMs };
 }
 
-/** The ticker comes about once a second and may run ahead of a trade: the patience covers that. */
-export function verdictOf(evidence: SymbolEvidence, nowMs: number, patienceMs: number): FeedVerdict {
-  const { lastTradeMs, tickerMovedMs, tickerTotal } = evidence;
+/** The volume also falls by itself, as trades of the day before leave the 24 hours. */
+function hasTraded(before: Ticker, now: Ticker): boolean {
+  return now.close !== before.close || Number(now.volume) > Number(before.volume);
+}
+
+/** A stream that was opened anew counts its frames from nought. */
+export function withFrames(evidence: SymbolEvidence, frames: number, nowMs: number): SymbolEvidence {
+  if (frames === evidence.frames) return evidence;
+  return frames === 0 ? { ...evidence, frames } : { ...evidence, frames, lastTradeMs: nowMs, unansweredMs: 0 };
+}
+
+export function verdictOf(evidence: SymbolEvidence, nowMs: number, { patienceMs }: Patience): FeedVerdict {
+  const { lastTradeMs, unansweredMs, ticker } = evidence;
+  if (unansweredMs > 0 && nowMs - unansweredMs > patienceMs) return 'dead';
   if (lastTradeMs > 0 && nowMs - lastTradeMs <= patienceMs) return 'live';
-  if (tickerTotal === undefined) return 'unknown';
-  const unanswered = tickerMovedMs > lastTradeMs && tickerMovedMs - lastTradeMs > patienceMs;
-  return unanswered ? 'dead' : 'quiet';
+  return ticker === undefined ? 'unknown' : 'quiet';
 }

@@ -81,7 +81,7 @@ describe('bars that change', () => {
   it('are told once each, however often they changed, and as a reset when too many were missed', () => {
     let tell: (bar: BarView) => void = () => {};
     const source = {
-      catalogue: () => ({ symbols: [], intervals: [] }),
+      catalogue: () => ({ symbols: [], intervals: [], feeds: {} }),
       history: async () => [],
       listen: (_symbol: string, _interval: string, listener: (bar: BarView) => void) => {
         tell = listener;

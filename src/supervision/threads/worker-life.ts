@@ -155,10 +155,11 @@ export abstract class WorkerThread implements ThreadHandle {
     return end;
   }
 
-  async kill(): Promise<ThreadEnd> {
+  /** `hung`: whoever watches its heartbeat says so. */
+  async kill(why: 'killed' | 'hung' = 'killed'): Promise<ThreadEnd> {
     const life = this.#current;
     if (life === undefined) return this.#neverRan();
-    this.#end(life, 'killed');
+    this.#end(life, why);
     return life.ended;
   }
 

@@ -4,7 +4,7 @@ import type { ActorKind, SettingsOf } from '../../protocols/topology.ts';
 const TAKEN_LIVE: { readonly [K in ActorKind]: readonly (keyof SettingsOf[K])[] } = {
   system: ['logLevel', 'shutdown', 'apply'],
   supervisor: [],
-  watchdog: ['stallAfterMs'],
+  watchdog: ['stallAfterMs', 'deadAfterMs'],
   spill: ['maxBytes', 'minFreeBytes', 'whenFull', 'segmentBytes', 'segmentAgeMs'],
   sink: ['batchRows', 'batchBytes', 'batchTimeMs', 'contentionRetries', 'partitionsAhead', 'breaker'],
   'kernel-ingest': [

@@ -30,7 +30,7 @@ function server(config: Configuration['kernel']['servers']['redis']): wanted.Ser
 }
 
 export function watchdog({ topology }: Configuration): wanted.WatchdogSettings {
-  return { stallAfterMs: topology.klines.stallAfter };
+  return { stallAfterMs: topology.klines.stallAfter, deadAfterMs: topology.klines.deadAfter };
 }
 
 export function spill({ kernel: { spill: config } }: Configuration): wanted.SpillSettings {

@@ -160,6 +160,11 @@ const klines = section('K-lines.', {
   ).prefault(100_000),
   repair: flag('Fetch trades that were missed and issue their bars again.').prefault(true),
   stallAfter: duration('Silence of a worker after which it is restarted.', '100ms', '10m').prefault('5s'),
+  deadAfter: duration(
+    "How long a trade that the venue's ticker shows may take, before the symbol's feed counts as dead.",
+    '1s',
+    '10m',
+  ).prefault('10s'),
 }).prefault({});
 
 const whenFull = (about: string) => choice(about, ['block', 'drop-oldest', 'drop-newest']);

@@ -1,5 +1,5 @@
-import { createEffect, createResource, createSignal, For, on, Show } from 'solid-js';
-import type { BarQuality, BarsCatalogue, BarsMessage, BarView } from '../../../protocols/console-api.ts';
+import { createEffect, createResource, createSignal, For, on, onCleanup, Show } from 'solid-js';
+import type { BarQuality, BarsCatalogue, BarsMessage, BarView, FeedVerdict } from '../../../protocols/console-api.ts';
 import { Calm, Trouble } from '../parts/notes.tsx';
 import { getJson } from '../state/api.ts';
 import { followTopic } from '../state/live.ts';
@@ -10,8 +10,19 @@ import { Candles } from './candles.tsx';
 const KEPT_MAX = 1000;
 const LISTED = 12;
 
+const FEED_MEANS: Readonly<Record<FeedVerdict, string>> = {
+  live: 'trades come',
+  quiet: "the venue's ticker shows no trades either",
+  dead: "the venue's ticker shows trades that do not come",
+  unknown: 'no trades come, and the venue has no ticker to compare with',
+};
+const FEEDS_EVERY_MS = 5_000;
+
 export default function BarsPage() {
-  const [catalogue] = createResource(() => getJson<BarsCatalogue>('/api/bars'));
+  const [catalogue, { refetch }] = createResource(() => getJson<BarsCatalogue>('/api/bars'));
+  const again = setInterval(() => void refetch(), FEEDS_EVERY_MS);
+  onCleanup(() => clearInterval(again));
+  const feed = () => catalogue()?.feeds[symbol() ?? ''];
   const symbol = () => route().query.get('symbol') ?? catalogue()?.symbols[0];
   const interval = () => route().query.get('interval') ?? catalogue()?.intervals[0];
   const series = () => (symbol() && interval() ? `${symbol()}/${interval()}` : undefined);
@@ -61,6 +72,13 @@ export default function BarsPage() {
             )}
           </For>
         </fieldset>
+        <Show when={feed()}>
+          {(verdict) => (
+            <span class="feed" data-verdict={verdict()} title={FEED_MEANS[verdict()]}>
+              feed {verdict()}
+            </span>
+          )}
+        </Show>
         <Legend bars={bars()} />
       </div>
       <Show when={failure() === ''} fallback={<Trouble>{failure()}</Trouble>}>

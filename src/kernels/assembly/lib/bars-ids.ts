@@ -231,6 +231,7 @@ export function confirm(symbol: usize, next: u64, now: u64): bool {
   if (!(flags & SYMBOL_SUSPECT) || flags & SYMBOL_TAIL || next != load<u64>(symbol, S_EXPECTED)) return false;
   change(load<u64>(symbol, S_SUSPECT_FROM), now);
   store<u32>(symbol, flags & ~SYMBOL_SUSPECT, S_FLAGS);
+  store<u64>(symbol, max(now, load<u64>(symbol, S_LAST_TIME)), S_LAST_TIME);
   refreshFastPath(symbol);
   return true;
 }

@@ -254,10 +254,11 @@ export function seedBar(global: u32, k: u32, closed: u32): bool {
   return true;
 }
 
+/** What came before the last trade, or before the venue last said that there was nothing more, is in no doubt. */
 export function doubtSymbol(global: u32, from: u64): bool {
   const symbol = settledSymbol(global);
   if (!symbol) return false;
-  doubt(symbol, max(from, load<u64>(symbol, S_SINCE)));
+  doubt(symbol, max(from, max(load<u64>(symbol, S_SINCE), load<u64>(symbol, S_LAST_TIME))));
   reissueChanged(symbol);
   return true;
 }
