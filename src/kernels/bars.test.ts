@@ -147,6 +147,24 @@ describe('trade ids', () => {
     expect(read(kernel).filter((bar) => bar.trades === 1n)).toHaveLength(23);
   });
 
+  it('in doubt leave no gap behind once the doubt is over, not even in windows where nothing traded', () => {
+    const kernel = kernelWith(['1s']);
+    kernel.add(3, 0, true, START_US);
+    apply(kernel, trade(0));
+    kernel.doubt(3, 0n);
+    tickTo(kernel, 5);
+    const qualities = () => read(kernel).flatMap(({ closed, quality }) => (closed ? [quality] : []));
+    expect(qualities()).toEqual(['gap', 'gap', 'gap', 'gap', 'gap']);
+    apply(kernel, trade(1));
+    expect(qualities()).toEqual(['repaired', 'repaired', 'quiet', 'quiet', 'quiet']);
+    kernel.doubt(3, 0n);
+    expect(qualities()).toEqual(['gap', 'gap', 'gap', 'gap']);
+    expect(kernel.confirm(3, 2n, START_US + 3n * SECOND_US)).toBe(true);
+    expect(qualities()).toEqual(['repaired', 'quiet', 'quiet', 'quiet']);
+    kernel.doubt(3, 0n);
+    expect(qualities()).toEqual(['gap', 'gap']);
+  });
+
   it('that are sparse are trusted in order; a loss is a hole until the fetcher has read it all', () => {
     const kernel = kernelWith(['1s']);
     kernel.add(3, 0, false, START_US);

@@ -82,6 +82,9 @@ export class TradeFetch {
       case 'resolve':
         void this.#options.tell(effect.symbol, effect);
         break;
+      case 'doubt':
+        void this.#options.tell(effect.symbol, { ...effect, fromUs: 0n });
+        break;
       case 'confirm': {
         const nowUs = this.#askedUs.get(effect.symbol) ?? this.#options.nowUs();
         void this.#options.tell(effect.symbol, { ...effect, nowUs });

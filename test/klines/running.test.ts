@@ -167,7 +167,7 @@ describe('bars of the running program', () => {
   it("equal the venue's own to the last digit, for every symbol, without any database", async () => {
     const simulator = await simulate();
     const program = await start(simulator);
-    expect(program.klines.bars.catalogue()).toEqual({ symbols: SYMBOLS.toSorted(), intervals: ['1s', '1m'] });
+    expect(program.klines.bars.catalogue()).toMatchObject({ symbols: SYMBOLS.toSorted(), intervals: ['1s', '1m'] });
     const heard: BarView[] = [];
     program.klines.bars.listen('binance:BTCUSDT', '1m', (bar) => heard.push(bar));
     await untilBars(program, BARS_WANTED);

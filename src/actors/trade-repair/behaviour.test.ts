@@ -37,6 +37,7 @@ class Repair {
 function brief(effect: RepairEffect): string {
   if (effect.kind === 'fetch') return `fetch#${effect.id} ${effect.symbol}:${effect.from}+${effect.limit}`;
   if (effect.kind === 'resolve') return `resolve ${effect.symbol}:${effect.first}..${effect.last}`;
+  if (effect.kind === 'doubt') return `doubt ${effect.symbol}`;
   return effect.kind === 'confirm' ? `confirm ${effect.symbol}:${effect.next}` : `timer ${effect.delayMs}`;
 }
 
@@ -60,7 +61,7 @@ describe('a missing range', () => {
   it('without an end is read to the end of the tape, which confirms it', () => {
     const repair = new Repair();
     expect(repair.want(7, 100, undefined)).toEqual(['fetch#1 7:100+1000']);
-    expect(repair.page(1, 100, 1099)).toEqual(['fetch#2 7:1100+1000']);
+    expect(repair.page(1, 100, 1099)).toEqual(['doubt 7', 'fetch#2 7:1100+1000']);
     expect(repair.page(2, 1100, 1104)).toEqual(['confirm 7:1105']);
   });
 

@@ -83,6 +83,8 @@ export type RepairEffect =
   | { readonly kind: 'resolve'; readonly symbol: number; readonly first: bigint; readonly last: bigint }
   /** The venue has no trade at or after `next`. */
   | { readonly kind: 'confirm'; readonly symbol: number; readonly next: bigint }
+  /** More of an open end is on its way: what follows the last trade is still in doubt. */
+  | { readonly kind: 'doubt'; readonly symbol: number }
   | { readonly kind: 'set-timer'; readonly delayMs: number };
 
 type Step = readonly [RepairState, readonly RepairEffect[]];
@@ -177,7 +179,8 @@ function tail(
 ): Step {
   const from = next ?? first;
   if (count < state.settings.pageTrades) return launch(state, nowMs, [{ kind: 'confirm', symbol, next: from }]);
-  return launch({ ...state, waiting: [{ symbol, first: from, last: undefined }, ...state.waiting] }, nowMs, []);
+  const waiting = [{ symbol, first: from, last: undefined }, ...state.waiting];
+  return launch({ ...state, waiting }, nowMs, [{ kind: 'doubt', symbol }]);
 }
 
 function failed(state: RepairState, id: number, status: number, retryAfterS: number | undefined, nowMs: number): Step {

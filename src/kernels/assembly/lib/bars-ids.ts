@@ -7,11 +7,11 @@
 import {
   C_DUPLICATE, C_HOLES, C_REFUSED_FILL, C_TAIL_DROPPED, C_TROUBLE_VERSION, FLAG_AFTER_LOSS, H_FIRST, H_FROM, H_LAST,
   H_TO, HEAD_BYTES, HOLE_BYTES, HOLES_MAX, INTERVAL_BYTES, NEVER, RECENT_IDS, S_EXPECTED, S_FAST_SEQUENCE, S_FLAGS,
-  S_HOLES, S_LAST_TIME, S_RECENT, S_SUSPECT_FROM, S_TAIL_LAST, SYMBOL_DENSE, SYMBOL_HAS_TRADED,
+  S_HOLES, S_LAST_TIME, S_RECENT, S_SUSPECT_FROM, S_TAIL_LAST, S_VENUE, SYMBOL_DENSE, SYMBOL_HAS_TRADED,
   SYMBOL_SUSPECT, SYMBOL_TAIL,
 } from './bars-layout';
 import { count, reissueSpan } from './bars-ring';
-import { intervals, lengthOf } from './bars-window';
+import { clockOf, intervals, lengthOf } from './bars-window';
 
 export const DROP: u32 = 0;
 export const NEXT: u32 = 1;
@@ -89,12 +89,17 @@ function advanceTo(symbol: usize, sequence: u64, time: u64): u32 {
 function clearDoubt(symbol: usize, time: u64): void {
   const flags = flagsOf(symbol);
   if (!(flags & (SYMBOL_SUSPECT | SYMBOL_TAIL))) return;
-  change(load<u64>(symbol, S_SUSPECT_FROM), time);
+  doubtEnds(symbol, time);
   if (flags & SYMBOL_TAIL && load<u64>(symbol, S_EXPECTED) < load<u64>(symbol, S_TAIL_LAST)) {
     store<u64>(symbol, time, S_SUSPECT_FROM);
     return;
   }
   store<u32>(symbol, flags & ~(SYMBOL_SUSPECT | SYMBOL_TAIL), S_FLAGS);
+}
+
+/** Every window since the doubt began was issued as a gap, however long after the trade that ends it: all come again. */
+function doubtEnds(symbol: usize, time: u64): void {
+  change(load<u64>(symbol, S_SUSPECT_FROM), max(time, clockOf(load<u32>(symbol, S_VENUE))));
 }
 
 function openHole(symbol: usize, expected: u64, sequence: u64, time: u64): bool {
@@ -229,7 +234,7 @@ export function doubt(symbol: usize, from: u64): void {
 export function confirm(symbol: usize, next: u64, now: u64): bool {
   const flags = flagsOf(symbol);
   if (!(flags & SYMBOL_SUSPECT) || flags & SYMBOL_TAIL || next != load<u64>(symbol, S_EXPECTED)) return false;
-  change(load<u64>(symbol, S_SUSPECT_FROM), now);
+  doubtEnds(symbol, now);
   store<u32>(symbol, flags & ~SYMBOL_SUSPECT, S_FLAGS);
   store<u64>(symbol, max(now, load<u64>(symbol, S_LAST_TIME)), S_LAST_TIME);
   refreshFastPath(symbol);
