@@ -8,21 +8,17 @@ const HEAD = {
   holes: 172,
   expected: 176,
   suspectFrom: 200,
-  tailLast: 208,
-  deepFrom: 216,
-  deepTo: 224,
-  deepMask: 232,
+  deepFrom: 208,
+  deepTo: 216,
+  deepMask: 224,
 } as const;
-const HEAD_BYTES = 320;
-const INTERVAL_BYTES = 64;
-const HOLE_BYTES = 32;
+const HOLE_BYTES = 40;
 const SUSPECT = 4;
-const TAIL = 8;
 
-export function readTrouble(view: DataView, at: number, plan: IntervalPlan): Trouble {
+/** `at` is the symbol's head, `table` its holes. */
+export function readTrouble(view: DataView, at: number, table: number, plan: IntervalPlan): Trouble {
   const flags = view.getUint32(at + HEAD.flags, true);
   const mask = view.getUint32(at + HEAD.deepMask, true);
-  const table = at + HEAD_BYTES + plan.names.length * INTERVAL_BYTES;
   return {
     symbol: view.getUint32(at + HEAD.global, true),
     holes: Array.from({ length: view.getUint32(at + HEAD.holes, true) }, (_, index) => {
@@ -32,10 +28,10 @@ export function readTrouble(view: DataView, at: number, plan: IntervalPlan): Tro
         last: view.getBigUint64(hole + 8, true),
         fromUs: view.getBigUint64(hole + 16, true),
         toUs: view.getBigUint64(hole + 24, true),
+        isCoarse: view.getBigUint64(hole + 32, true) !== 0n,
       };
     }),
     suspectFromUs: flags & SUSPECT ? view.getBigUint64(at + HEAD.suspectFrom, true) : undefined,
-    tailLast: flags & TAIL ? view.getBigUint64(at + HEAD.tailLast, true) : undefined,
     expected: view.getBigUint64(at + HEAD.expected, true),
     deep:
       mask === 0

@@ -88,19 +88,16 @@ function deliver(kernel: BarsKernel, trades: readonly Trade[], delivered: Readon
 /** Fetches what the kernel says is missing, as the repairer does: by sequence, ascending. */
 function repair(kernel: BarsKernel, tapes: ReadonlyMap<number, Trade[]>, delivered: Map<number, Delivered>): void {
   for (let round = 0; round < 50; round++) {
-    const troubles = kernel.troubles().filter((trouble) => trouble.holes.length > 0 || trouble.tailLast !== undefined);
+    const troubles = kernel.troubles().filter(({ holes }) => holes.length > 0);
     if (troubles.length === 0) return;
     for (const trouble of troubles) {
-      const wanted = [...trouble.holes, ...(trouble.tailLast === undefined ? [] : [tailOf(trouble)])];
-      for (const { first, last } of wanted) {
+      for (const { first, last } of trouble.holes) {
         const fetched = tapes.get(trouble.symbol)!.filter(({ sequence }) => sequence >= first && sequence <= last);
         deliver(kernel, fetched, delivered);
       }
     }
   }
 }
-
-const tailOf = (trouble: Trouble) => ({ first: trouble.expected, last: trouble.tailLast! });
 
 /** These tile nothing longer: they are served alone, or made of days. */
 const ALONE: readonly Interval[] = ['3d', '1w', '1M'];

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type Bar, INTERVAL_NAMES, windowAt, windowOpenUs } from '../protocols/kline.ts';
+import { TRADE, TRADE_BYTES, TRADE_FETCHED, TRADE_LOSS } from '../protocols/trade-layout.ts';
 import { type Trade, tradeRecords } from '../protocols/trade-record.ts';
 import { BARS_DEFAULTS, BarsKernel, type BarsLimits, barsOf, READER } from './bars.ts';
 
@@ -21,6 +22,15 @@ function trade(n: number, more: Partial<Trade> = {}): Trade {
 function apply(kernel: BarsKernel, ...trades: Trade[]): number {
   kernel.input.set(tradeRecords(trades));
   return kernel.apply(trades.length);
+}
+
+/** A mark in the feed that trades of the symbol may be missing. */
+function lossOf(symbol: number): Uint8Array {
+  const record = new Uint8Array(TRADE_BYTES);
+  const view = new DataView(record.buffer);
+  view.setUint32(TRADE.symbol, symbol, true);
+  view.setUint32(TRADE.flags, TRADE_LOSS, true);
+  return record;
 }
 
 function read(kernel: BarsKernel): Bar[] {
@@ -84,6 +94,20 @@ describe('a bar', () => {
     ]);
   });
 
+  it("of a time before the symbol was watched is nobody's, whatever comes late from there", () => {
+    const kernel = kernelWith(['1s', '1m']);
+    kernel.add(3, 0, true, START_US + 2n * SECOND_US);
+    apply(kernel, trade(0), trade(1));
+    tickTo(kernel, 4);
+    expect(brief(read(kernel))).toEqual(['2 quiet r1 n0', '3 quiet r1 n0', '0 partial-first r0 n2']);
+    apply(kernel, trade(2, { timeUs: START_US + SECOND_US }), trade(3, { timeUs: START_US + 4n * SECOND_US }));
+    tickTo(kernel, 5);
+    const bars = read(kernel);
+    expect(brief(bars)).toEqual(['2 quiet r2 n0', '3 quiet r2 n0', '4 complete r1 n1', '0 partial-first r0 n4']);
+    expect(bars[0]!.close).toBe(102n);
+    expect(kernel.troubles()).toEqual([]);
+  });
+
   it('that a late trade amends comes again with the next revision, and so do the quiet ones after it', () => {
     const kernel = kernelWith(['1s']);
     kernel.add(3, 0, true, START_US);
@@ -103,7 +127,7 @@ describe('a bar', () => {
     tickTo(kernel, 4);
     expect(brief(read(kernel))).toEqual(['0 gap r1 n1', '1 gap r1 n0', '2 gap r1 n0', '3 gap r1 n1', '0 gap r0 n2']);
     expect(kernel.troubles()[0]!.holes).toEqual([
-      { first: 1n, last: 2n, fromUs: START_US, toUs: START_US + 3n * SECOND_US },
+      { first: 1n, last: 2n, fromUs: START_US, toUs: START_US + 3n * SECOND_US, isCoarse: false },
     ]);
     apply(kernel, trade(1), trade(2));
     expect(kernel.troubles()).toEqual([]);
@@ -135,16 +159,23 @@ describe('trade ids', () => {
     expect(kernel.counters().duplicates).toBe(3n);
   });
 
-  it('with more holes than the table has are taken up again from the first that does not fit', () => {
-    const kernel = kernelWith(['1s']);
+  it('with more holes than the table has cost no trade: neighbouring holes become one, and what is between stays a gap', () => {
+    const kernel = kernelWith(['1s'], { baseDepth: 256 });
     kernel.add(3, 0, true, START_US);
-    const odd = Array.from({ length: 12 }, (_, index) => trade(index * 2));
-    expect(apply(kernel, ...odd)).toBe(9);
-    expect(kernel.troubles()[0]).toMatchObject({ expected: 17n, tailLast: 22n });
-    for (let n = 1; n <= 22; n++) apply(kernel, trade(n));
-    expect(kernel.troubles()).toEqual([]);
-    tickTo(kernel, 30);
-    expect(read(kernel).filter((bar) => bar.trades === 1n)).toHaveLength(23);
+    const odd = Array.from({ length: 80 }, (_, index) => trade(index * 2));
+    expect(apply(kernel, ...odd)).toBe(80);
+    expect(kernel.counters()).toMatchObject({ holes: 79n, holes_merged: 15n });
+    const [trouble] = kernel.troubles();
+    expect(trouble).toMatchObject({ expected: 159n, holes: { length: 64 } });
+    const coarse = trouble!.holes.filter(({ isCoarse }) => isCoarse);
+    expect(trouble!.deep).toMatchObject({ intervals: ['1s'], fromUs: coarse[0]!.fromUs, toUs: coarse[0]!.toUs });
+    for (let n = 0; n < 159; n++) apply(kernel, trade(n));
+    expect(kernel.troubles()[0]!.holes).toEqual(coarse);
+    tickTo(kernel, 200);
+    const gaps = read(kernel).filter(({ quality }) => quality === 'gap');
+    expect(gaps).toHaveLength(Number(coarse[0]!.last - coarse[0]!.first) + 3);
+    expect(kernel.resolve(3, coarse[0]!.first, coarse[0]!.last)).toBe(true);
+    expect(read(kernel).filter(({ quality }) => quality === 'gap')).toEqual([]);
   });
 
   it('in doubt leave no gap behind once the doubt is over, not even in windows where nothing traded', () => {
@@ -165,17 +196,44 @@ describe('trade ids', () => {
     expect(qualities()).toEqual(['gap', 'gap']);
   });
 
+  const sparse = (n: number) => trade(n, { sequence: BigInt(n) * 1000n });
+  const fetched = (...numbers: number[]) => tradeRecords(numbers.map(sparse), TRADE_FETCHED);
+  const put = (kernel: BarsKernel, records: Uint8Array) => {
+    kernel.input.set(records);
+    return kernel.apply(records.length / TRADE_BYTES);
+  };
+
   it('that are sparse are trusted in order; a loss is a hole until the fetcher has read it all', () => {
     const kernel = kernelWith(['1s']);
     kernel.add(3, 0, false, START_US);
-    const sparse = (n: number) => trade(n, { sequence: BigInt(n) * 1000n });
     expect(apply(kernel, sparse(0), sparse(2), sparse(1), sparse(2))).toBe(3);
-    kernel.doubt(3, START_US + 2n * SECOND_US);
+    expect(put(kernel, lossOf(3))).toBe(0);
+    tickTo(kernel, 6);
+    expect(read(kernel).map(({ quality }) => quality)).toEqual(['complete', 'complete', 'gap', 'gap', 'gap', 'gap']);
     apply(kernel, sparse(9));
     expect(kernel.troubles()[0]!.holes).toMatchObject([{ first: 2001n, last: 8999n }]);
-    expect(apply(kernel, sparse(4), sparse(5), sparse(4))).toBe(2);
+    expect(apply(kernel, sparse(6))).toBe(0);
+    expect(put(kernel, fetched(4, 5, 4, 6, 5))).toBe(3);
+    expect(kernel.troubles()[0]!.holes).toMatchObject([{ first: 6001n, last: 8999n }]);
     expect(kernel.resolve(3, 2001n, 8999n)).toBe(true);
     expect(kernel.troubles()).toEqual([]);
+    tickTo(kernel, 10);
+    const bars = read(kernel);
+    expect(bars.map(({ trades }) => Number(trades))).toEqual([1, 0, 1, 1, 1, 0, 0, 1]);
+    expect(bars.some(({ quality }) => quality === 'gap')).toBe(false);
+  });
+
+  it('that are sparse and come so late that they may be duplicates make their bar a gap', () => {
+    const kernel = kernelWith(['1s'], { baseDepth: 128 });
+    kernel.add(3, 0, false, START_US);
+    const numbers = Array.from({ length: 100 }, (_, n) => n).filter((n) => n !== 10 && n !== 90);
+    apply(kernel, ...numbers.map(sparse));
+    tickTo(kernel, 100);
+    read(kernel);
+    expect(apply(kernel, sparse(90), sparse(10), sparse(99))).toBe(1);
+    const changed = read(kernel).filter(({ openUs }) => openUs <= START_US + 90n * SECOND_US);
+    expect(brief(changed.filter(({ quality }) => quality === 'gap'))).toEqual(['10 gap r3 n0']);
+    expect(brief(changed)).toContain('90 complete r2 n1');
   });
 
   it('never hide damaged input', () => {

@@ -39,6 +39,7 @@ interface Exports {
   forgetDeep(global: number): void;
   troubledSymbol(index: number): number;
   symbolIndex(address: number): number;
+  asideAddress(address: number): number;
   roomForUnsaved(): number;
   tick(venue: number, now: bigint, grace: bigint): void;
   apply(from: number, trades: number): number;
@@ -83,7 +84,7 @@ export const BARS_COUNTERS = [
   'unknown_symbols',
   'malformed',
   'holes',
-  'tail_dropped',
+  'holes_merged',
   'fills_refused',
   'beyond_ring',
   'evicted_unsaved',
@@ -242,7 +243,7 @@ export class BarsKernel {
     for (let index = 0; index < this.symbols; index++) {
       const address = this.#exports.troubledSymbol(index);
       if (address === 0) break;
-      found.push(readTrouble(this.#view, address, this.plan));
+      found.push(readTrouble(this.#view, address, this.#exports.asideAddress(address), this.plan));
       index = this.#exports.symbolIndex(address);
     }
     return found;

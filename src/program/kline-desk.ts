@@ -2,7 +2,7 @@
 // venues' time, and collects the bars that changed. What the worker of a new life has lost, it gets again from here.
 import type { ExchangeStatus } from '../protocols/exchange.ts';
 import type { Bar } from '../protocols/kline.ts';
-import type { PartitionCommand, SymbolStart } from '../protocols/partition.ts';
+import type { PartitionCommand, SymbolStart, Trouble } from '../protocols/partition.ts';
 import type { Behaviour } from '../supervision/actor.ts';
 import type { KlineRecovery } from './kline-recovery.ts';
 import { isFed, type KlineSymbol, type KlineSymbols } from './kline-symbols.ts';
@@ -10,7 +10,7 @@ import type { LiveBars } from './live-bars.ts';
 import type { PartitionLine } from './partition-line.ts';
 import type { SymbolDiscovery } from './symbol-discovery.ts';
 import type { TickerWatch } from './ticker-watch.ts';
-import { FETCHED_VENUE, type TradeFetch } from './trade-fetch.ts';
+import type { TradeRepairer } from './trade-fetch.ts';
 import type { VenueTimes } from './venue-times.ts';
 
 /** A worker that runs: the line to it, and what its settings say. */
@@ -29,7 +29,7 @@ export interface KlineDeskOptions {
   readonly clockSyncMs: number;
   readonly recovery: KlineRecovery;
   /** Undefined where holes are left as they are. */
-  readonly fetch: (() => TradeFetch) | undefined;
+  readonly repairers: (() => ReadonlyMap<string, TradeRepairer>) | undefined;
   readonly discovery: SymbolDiscovery;
   readonly tickers: () => readonly TickerWatch[];
 }
@@ -54,7 +54,7 @@ const ARRIVAL_US = 2_000_000n;
 
 export function klineDesk(options: KlineDeskOptions): Behaviour<DeskMessage, State> {
   const { lines, symbols, live, times, recovery, discovery } = options;
-  let fetch: TradeFetch | undefined;
+  let repairers: ReadonlyMap<string, TradeRepairer> = new Map();
   let tickers: readonly TickerWatch[] = [];
   const busy = new Set<PartitionLine>();
   const count = { silent: 0, refused: 0 };
@@ -119,14 +119,25 @@ export function klineDesk(options: KlineDeskOptions): Behaviour<DeskMessage, Sta
 
   /** Troubles are asked for whole: what a repair could not do is wanted again. */
   const mend = async ({ line }: StaffedLine): Promise<void> => {
-    if (fetch === undefined) return;
+    if (repairers.size === 0) return;
     try {
       const reply = await line.ask({ kind: 'troubles', since: NEVER });
       if (reply.kind !== 'troubles') return;
-      fetch.want(reply.troubles.filter(({ symbol }) => symbols.at(symbol)?.venue === FETCHED_VENUE));
+      for (const [venue, repairer] of repairers) repairer.want(troublesOf(venue, reply.troubles));
     } catch {
       count.silent++;
     }
+  };
+
+  /** While a stream is down its doubts go on: to look for trades then would only have to be done again. */
+  const troublesOf = (venue: string, troubles: readonly Trouble[]): Trouble[] => {
+    const statuses = options.statuses();
+    return troubles.flatMap((trouble) => {
+      const symbol = symbols.at(trouble.symbol);
+      if (symbol?.venue !== venue) return [];
+      const isOpen = trouble.suspectFromUs !== undefined && !isFed(symbol, statuses);
+      return [isOpen ? { ...trouble, suspectFromUs: undefined } : trouble];
+    });
   };
 
   const syncClocks = async (): Promise<void> => {
@@ -146,7 +157,7 @@ export function klineDesk(options: KlineDeskOptions): Behaviour<DeskMessage, Sta
 
   return {
     init(context) {
-      fetch = options.fetch?.();
+      repairers = options.repairers?.() ?? new Map();
       tickers = options.tickers();
       context.timers.every('tick', TICK_MS, { kind: 'tick' });
       context.timers.every('sync-clocks', options.clockSyncMs, { kind: 'sync-clocks' });
@@ -162,7 +173,7 @@ export function klineDesk(options: KlineDeskOptions): Behaviour<DeskMessage, Sta
       return { ...count };
     },
     end() {
-      fetch?.close();
+      for (const repairer of repairers.values()) repairer.close();
       for (const watch of tickers) watch.close();
     },
     summary: (state) => {
@@ -171,7 +182,7 @@ export function klineDesk(options: KlineDeskOptions): Behaviour<DeskMessage, Sta
         symbols: all.length,
         placed: all.filter(({ isPlaced }) => isPlaced).length,
         ...state,
-        ...fetch?.stats,
+        repairs: Object.fromEntries([...repairers].map(([venue, { stats }]) => [venue, stats])),
         ...discovery.stats,
       };
     },

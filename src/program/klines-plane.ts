@@ -29,9 +29,10 @@ import { LiveBars } from './live-bars.ts';
 import { PartitionLine } from './partition-line.ts';
 import { SymbolDiscovery } from './symbol-discovery.ts';
 import { TickerWatch } from './ticker-watch.ts';
-import { FETCHED_VENUE, TradeFetch } from './trade-fetch.ts';
+import { FETCHED_VENUE, TradeFetch, type TradeFetchOptions, type TradeRepairer } from './trade-fetch.ts';
 import { cpuOf, type Factories, type Place } from './tree-host.ts';
 import { VenueTimes, wallUs } from './venue-times.ts';
+import { WINDOW_VENUE, WindowFetch } from './window-fetch.ts';
 
 export interface KlinesPlaneOptions {
   readonly statuses: Board<ExchangeStatus>;
@@ -277,7 +278,7 @@ export class KlinesPlane {
       statuses: () => this.#options.statuses.all(),
       clockSyncMs,
       recovery: this.#recovery,
-      fetch: repair ? () => this.#fetch() : undefined,
+      repairers: repair ? () => this.#repairers() : undefined,
       discovery,
       tickers: () =>
         withTickers().map((venue) => this.#tickers(venue, discovering.includes(venue) ? discovery : undefined)),
@@ -298,17 +299,24 @@ export class KlinesPlane {
     });
   }
 
-  #fetch(): TradeFetch {
-    return new TradeFetch({
-      restUrl: this.#options.endpoints(FETCHED_VENUE).restUrl,
+  #repairers(): ReadonlyMap<string, TradeRepairer> {
+    return new Map<string, TradeRepairer>([
+      [FETCHED_VENUE, new TradeFetch(this.#repairOf(FETCHED_VENUE))],
+      [WINDOW_VENUE, new WindowFetch(this.#repairOf(WINDOW_VENUE))],
+    ]);
+  }
+
+  #repairOf(venue: string): TradeFetchOptions {
+    return {
+      restUrl: this.#options.endpoints(venue).restUrl,
       nameOf: (symbol) => this.symbols.at(symbol)?.symbol,
-      nowUs: () => this.#times.nowUs(FETCHED_VENUE),
+      nowUs: () => this.#times.nowUs(venue),
       tell: async (symbol, command) => {
         const worker = this.symbols.at(symbol)?.worker;
         const line = worker === undefined ? undefined : this.#staffed.get(worker)?.line;
         const reply = await line?.ask(command).catch(() => undefined);
         return reply !== undefined && reply.kind !== 'refused';
       },
-    });
+    };
   }
 }

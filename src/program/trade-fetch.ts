@@ -22,6 +22,14 @@ export interface TradeFetchOptions {
   readonly tell: (symbol: number, command: PartitionCommand) => Promise<boolean>;
 }
 
+/** Gets what the workers of a venue miss. */
+export interface TradeRepairer {
+  readonly stats: { readonly fetched: number; readonly waiting: number; readonly turnedAway: number };
+  /** Told again and again: what is already being done is not done twice. */
+  want(troubles: readonly Trouble[]): void;
+  close(): void;
+}
+
 const SETTINGS = {
   limits: { perMinute: BINANCE.rest.weightPerMinute, share: 0.5 },
   requestWeight: AGG_TRADES_WEIGHT,
@@ -31,7 +39,7 @@ const SETTINGS = {
   retryMs: 1_000,
 } as const;
 
-export class TradeFetch {
+export class TradeFetch implements TradeRepairer {
   readonly #rest: BinanceRest;
   readonly #options: TradeFetchOptions;
   /** The venue's time when a symbol was last asked for: what the answer says holds for that moment. */
@@ -52,12 +60,9 @@ export class TradeFetch {
   }
 
   want(troubles: readonly Trouble[]): void {
-    const ranges = troubles.flatMap(({ symbol, holes, suspectFromUs, tailLast, expected }) => [
-      ...holes.map(({ first, last }) => ({ symbol, first, last })),
-      ...(tailLast !== undefined ? [{ symbol, first: expected, last: tailLast }] : []),
-      ...(tailLast === undefined && suspectFromUs !== undefined && expected > 0n
-        ? [{ symbol, first: expected, last: undefined }]
-        : []),
+    const ranges = troubles.flatMap(({ symbol, holes, suspectFromUs, expected }) => [
+      ...holes.flatMap(({ first, last, isCoarse }) => (isCoarse ? [] : [{ symbol, first, last }])),
+      ...(suspectFromUs !== undefined && expected > 0n ? [{ symbol, first: expected, last: undefined }] : []),
     ]);
     if (ranges.length > 0) this.#step({ kind: 'wanted', ranges, nowMs: Date.now() });
   }

@@ -8,6 +8,8 @@ export interface Hole {
   readonly last: bigint;
   readonly fromUs: bigint;
   readonly toUs: bigint;
+  /** Some of them have been seen, nobody knows which: they cannot be filled in one by one. */
+  readonly isCoarse: boolean;
 }
 
 /** What is not right with a symbol's bars, and what would put it right. */
@@ -16,8 +18,6 @@ export interface Trouble {
   readonly holes: readonly Hole[];
   /** Set while trades from this time on may be missing: ask the venue for `expected` and what follows. */
   readonly suspectFromUs: bigint | undefined;
-  /** Set while the hole table is full: everything from `expected` to here must come again, in order. */
-  readonly tailLast: bigint | undefined;
   readonly expected: bigint;
   /** Bars of these intervals in this span are out of the kernel's reach and must be rebuilt where they are stored. */
   readonly deep:

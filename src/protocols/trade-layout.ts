@@ -30,5 +30,9 @@ export const TRADE_BYTES = 64;
 
 /** Flag: the taker bought. Without it the taker sold. */
 export const TRADE_TAKER_BUY = 1;
+/** Flag: no trade, but a mark in the feed: trades of the symbol may be missing from here on. Its price is 0. */
+export const TRADE_LOSS = 2;
+/** Flag: fetched from the venue, ascending, with nothing left out between it and the one before. */
+export const TRADE_FETCHED = 4;
 
 invariant(TRADE.received_ns + 8 === TRADE_BYTES, 'a trade fills its cache line');

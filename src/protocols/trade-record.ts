@@ -12,9 +12,9 @@ export interface Trade {
   readonly sequence: bigint;
 }
 
-export function writeTrade(view: DataView, at: number, trade: Trade): void {
+export function writeTrade(view: DataView, at: number, trade: Trade, flags = 0): void {
   view.setUint32(at + TRADE.symbol, trade.symbol, true);
-  view.setUint32(at + TRADE.flags, trade.takerBuy ? TRADE_TAKER_BUY : 0, true);
+  view.setUint32(at + TRADE.flags, flags | (trade.takerBuy ? TRADE_TAKER_BUY : 0), true);
   view.setBigUint64(at + TRADE.time_us, trade.timeUs, true);
   view.setBigUint64(at + TRADE.price, trade.price, true);
   view.setBigUint64(at + TRADE.amount, trade.amount, true);
@@ -24,12 +24,12 @@ export function writeTrade(view: DataView, at: number, trade: Trade): void {
   view.setBigUint64(at + TRADE.received_ns, 0n, true);
 }
 
-/** The records of some trades, one after the other. */
-export function tradeRecords(trades: readonly Trade[]): Uint8Array {
+/** The records of some trades, one after the other; `flags` beside their own. */
+export function tradeRecords(trades: readonly Trade[], flags = 0): Uint8Array {
   const records = new Uint8Array(trades.length * TRADE_BYTES);
   const view = new DataView(records.buffer);
   trades.forEach((trade, index) => {
-    writeTrade(view, index * TRADE_BYTES, trade);
+    writeTrade(view, index * TRADE_BYTES, trade, flags);
   });
   return records;
 }

@@ -59,6 +59,11 @@ export class FeedRecorder implements BookTarget, TradeTarget {
     return this.#options.record(tradeEvent(mapped, view, offset));
   }
 
+  /** An event stands for itself: there is nobody here who sums them up. */
+  lose(): boolean {
+    return true;
+  }
+
   publish(symbol: number, record: Uint8Array): void {
     const book = this.#latest[symbol]!;
     if (book.quote.waiting) this.conflated++;

@@ -91,6 +91,7 @@ export class Exchange {
     if (this.#current === undefined && now >= this.#redial.connection.atNs) this.#connect(now);
     for (const link of this.#links()) this.#tickLink(link, now);
     this.#rotate({ kind: 'tick', nowNs: now });
+    this.#reader.tellLosses(this.#streams.values(), now);
     const { limits } = this.#venue.facts;
     if (now >= this.#redial.successor.atNs && isOfAge(this.#current, this.#settings.rotateAfterMs, limits, now))
       this.rotate('the connection is about to reach its age limit');

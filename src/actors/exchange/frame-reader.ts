@@ -45,6 +45,7 @@ export interface Reading {
 }
 
 const RENUMBERED_AFTER_NS = 1e9;
+const LOSS_AGAIN_NS = 1e9;
 
 export class FrameReader {
   readonly #options: FrameReaderOptions;
@@ -184,8 +185,30 @@ export class FrameReader {
       if (stream === undefined) continue;
       stream.heard(receivedNs);
       if (!this.#isNext(link, stream, view.getBigUint64(offset + TRADE.sequence, true), receivedNs)) continue;
-      const isTaken = this.#options.trades?.write(stream.mapped.symbol, trades, offset) ?? true;
-      if (!isTaken) this.#options.counters.tradesRefused++;
+      if (this.#tellLoss(stream, receivedNs) && this.#write(stream, trades, offset)) continue;
+      this.#options.counters.tradesRefused++;
+      stream.hasUntoldLoss = true;
+    }
+  }
+
+  #write(stream: Stream, trades: Uint8Array, offset: number): boolean {
+    return this.#options.trades?.write(stream.mapped.symbol, trades, offset) ?? true;
+  }
+
+  /** False while there is no room to tell it: then nothing may follow either. */
+  #tellLoss(stream: Stream, nowNs: number): boolean {
+    if (!stream.hasUntoldLoss) return true;
+    stream.hasUntoldLoss = !(this.#options.trades?.lose(stream.mapped.symbol) ?? true);
+    stream.lossToldNs = nowNs;
+    return !stream.hasUntoldLoss;
+  }
+
+  /** Tells losses that no trade follows yet. While a stream is down its trades are being lost all the time. */
+  tellLosses(streams: Iterable<Stream>, nowNs: number): void {
+    for (const stream of streams) {
+      if (stream.kind !== 'trades') continue;
+      if (stream.downNs > 0 && nowNs - stream.lossToldNs > LOSS_AGAIN_NS) stream.hasUntoldLoss = true;
+      this.#tellLoss(stream, nowNs);
     }
   }
 
@@ -199,6 +222,8 @@ export class FrameReader {
     }
     const last = stream.lastTrade;
     if (sequence <= last) {
+      // Where ids leave numbers out, an older one may be late and not a duplicate: whoever sums them remembers more.
+      if (stream.facts.gapProof === 'ordered-trade-id' && sequence !== last) return true;
       stream.duplicates++;
       return false;
     }
@@ -215,7 +240,10 @@ export class FrameReader {
   /** The successor is the connection now. `uncovered` streams may have a hole. */
   endHandover(link: Link, uncovered: readonly Stream[]): void {
     this.#handovers.end();
-    for (const stream of uncovered) stream.gaps++;
+    for (const stream of uncovered) {
+      stream.gaps++;
+      stream.hasUntoldLoss = true;
+    }
     link.reading?.deltas.publishAll(link.heardNs);
   }
 

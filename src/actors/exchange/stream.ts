@@ -38,6 +38,9 @@ export class Stream implements FeedEvidence {
   gaps = 0;
   /** Updates that no connection delivered. */
   lost = 0;
+  /** Trades may be missing, and whoever sums them has not been told; a stream that begins does not know what was before. */
+  hasUntoldLoss = true;
+  lossToldNs = 0;
   /** Requests made anew because the stream was silent, since it last flowed; and when the next one may be made. */
   retries = 0;
   retryNs = 0;
@@ -92,6 +95,7 @@ export class Stream implements FeedEvidence {
   }
 
   lose(nowNs: number, reason: string): void {
+    this.hasUntoldLoss = true;
     this.downNs = nowNs;
     this.downReason = reason;
   }

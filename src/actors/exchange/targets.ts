@@ -15,4 +15,6 @@ export interface BookTarget {
 export interface TradeTarget {
   /** One record (trade-layout.ts) at an offset, of a symbol in the venue's spelling. False when there is no room for it. */
   write(symbol: string, trades: Uint8Array, offset: number): boolean;
+  /** Trades of the symbol may be missing between what was written and what will be. False when there is no room for that. */
+  lose(symbol: string): boolean;
 }

@@ -1,4 +1,4 @@
-import { TRADE, TRADE_BYTES } from '../../protocols/trade-layout.ts';
+import { TRADE, TRADE_BYTES, TRADE_LOSS } from '../../protocols/trade-layout.ts';
 import { Doorbell } from '../../supervision/threads/doorbell.ts';
 import { SharedMemory } from '../../supervision/threads/memory.ts';
 import { RingProducer } from '../../supervision/threads/ring.ts';
@@ -25,6 +25,14 @@ interface Route {
   readonly index: number;
 }
 
+const LOSS = lossRecord();
+
+function lossRecord(): Uint8Array {
+  const record = new Uint8Array(TRADE_BYTES);
+  new DataView(record.buffer).setUint32(TRADE.flags, TRADE_LOSS, true);
+  return record;
+}
+
 /** Passes trades on to the partition workers, each symbol to the one that has it now. */
 export class TradeWriter {
   readonly #edges: ReadonlyMap<number, Edge>;
@@ -42,19 +50,26 @@ export class TradeWriter {
     else this.#routes.set(symbol, { edge, index: to.index });
   }
 
-  /** False when the worker's ring is full: the trade is dropped here, and its id shows the worker that it is missing. */
+  /** False when the worker's ring is full: the trade is dropped here, and the worker is told so as soon as there is room. */
   write(symbol: string, trades: Uint8Array, offset: number): boolean {
     const route = this.#routes.get(symbol);
-    if (route === undefined) return true;
-    const { edge, index } = route;
-    const place = edge.ring.claim();
-    if (place < 0) return false;
-    edge.memory.write(place, trades.subarray(offset, offset + TRADE_BYTES));
-    edge.words[(place + TRADE.symbol) >>> 2] = index;
-    edge.ring.publish();
-    edge.bell.ring();
-    return true;
+    return route === undefined || put(route, trades.subarray(offset, offset + TRADE_BYTES));
   }
+
+  lose(symbol: string): boolean {
+    const route = this.#routes.get(symbol);
+    return route === undefined || put(route, LOSS);
+  }
+}
+
+function put({ edge, index }: Route, record: Uint8Array): boolean {
+  const place = edge.ring.claim();
+  if (place < 0) return false;
+  edge.memory.write(place, record);
+  edge.words[(place + TRADE.symbol) >>> 2] = index;
+  edge.ring.publish();
+  edge.bell.ring();
+  return true;
 }
 
 function attach({ buffer, at, bell }: TradeEdge): Edge {

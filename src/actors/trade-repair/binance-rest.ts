@@ -1,11 +1,6 @@
-import { TapeworksError } from '../../protocols/errors/index.ts';
 import { fromDecimal, type Interval } from '../../protocols/kline.ts';
 import type { Trade } from '../../protocols/trade-record.ts';
-
-/** What became of a REST question. A refusal carries what the budget needs to know. */
-export type RestResult<T> =
-  | { readonly ok: true; readonly value: T; readonly usedWeight: number | undefined }
-  | { readonly ok: false; readonly status: number; readonly retryAfterS: number | undefined; readonly reason: string };
+import { askRest, type RestResult } from './rest.ts';
 
 /** A bar as the venue counts it. Prices and amounts count 10^-8, and so do quote volumes here. */
 export interface VenueBar {
@@ -25,7 +20,6 @@ export interface VenueBar {
 export const AGG_TRADES_WEIGHT = 4;
 export const KLINES_WEIGHT = 2;
 export const PAGE_MAX = 1000;
-const ANSWER_WITHIN_MS = 10_000;
 const DIGITS = 8;
 
 interface RawTrade {
@@ -59,26 +53,9 @@ export class BinanceRest {
     return this.#ask(`/api/v3/klines?${query}`, (raw) => (raw as RawBar[]).map(barOf));
   }
 
-  async #ask<T>(path: string, read: (raw: unknown) => T): Promise<RestResult<T>> {
-    try {
-      const response = await fetch(this.#base + path, { signal: AbortSignal.timeout(ANSWER_WITHIN_MS) });
-      const text = await response.text();
-      if (!response.ok) {
-        const retryAfterS = numberOf(response.headers.get('retry-after'));
-        return { ok: false, status: response.status, retryAfterS, reason: text.slice(0, 200) };
-      }
-      const usedWeight = numberOf(response.headers.get('x-mbx-used-weight-1m'));
-      return { ok: true, value: read(JSON.parse(text)), usedWeight };
-    } catch (error) {
-      if (error instanceof TapeworksError) throw error;
-      return { ok: false, status: 0, retryAfterS: undefined, reason: String(error) };
-    }
+  #ask<T>(path: string, read: (raw: unknown) => T): Promise<RestResult<T>> {
+    return askRest(this.#base + path, (text) => read(JSON.parse(text)));
   }
-}
-
-function numberOf(header: string | null): number | undefined {
-  const value = Number(header ?? Number.NaN);
-  return Number.isFinite(value) ? value : undefined;
 }
 
 function tradeOf(raw: RawTrade, symbol: number): Trade {

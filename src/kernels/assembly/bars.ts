@@ -3,18 +3,18 @@
 // The picture of the memory is in lib/bars-layout.ts.
 import {
   C_APPLIED, C_LATE, C_MALFORMED, C_UNKNOWN_SYMBOL, E_CLOSE, E_COUNT, E_FIRST_ID, E_HIGH, E_LAST_ID, E_LOW, E_MARKS,
-  E_OPEN, E_SUMS, E_WINDOW, ENTRY_BYTES, FLAG_TAKER_BUY, HEAD_BYTES, I_HEAD, I_RING, S_BASE_OPEN, S_CLOSE, S_COUNT,
+  E_OPEN, E_SUMS, E_WINDOW, ENTRY_BYTES, FLAG_LOSS, FLAG_TAKER_BUY, HEAD_BYTES, I_HEAD, I_RING, S_BASE_OPEN, S_CLOSE, S_COUNT,
   S_FAST_SEQUENCE, S_HIGH, S_LAST_ID, S_LAST_TIME, S_LOW, S_PENDING_HIGH, S_SUMS, S_TOP, S_VENUE, TRADE_AMOUNT, TRADE_BYTES,
   TRADE_FIRST_ID, TRADE_FLAGS, TRADE_LAST_ID, TRADE_PRICE, TRADE_SEQUENCE, TRADE_SYMBOL, TRADE_TIME,
 } from './lib/bars-layout';
-import { admit, DROP, NEXT, reissueChanged } from './lib/bars-ids';
+import { admit, DROP, lose, NEXT, reissueChanged } from './lib/bars-ids';
 import { add128, amend, count, counters, maskOf, passBase, push, settle, stateOf } from './lib/bars-ring';
 import { globals, mapping, symbols } from './lib/bars-symbols';
 import { clockOf, closedAnywhere, closedUntil, lengthOf, windowAt, windowOpen } from './lib/bars-window';
 
 export { tick } from './lib/bars-window';
 export {
-  addSymbol, attachReaders, cellBytes, commitSnapshot, configure, confirmSymbol, countersAddress, doubtSymbol, exportSymbol, forgetDeep,
+  addSymbol, asideAddress, attachReaders, cellBytes, commitSnapshot, configure, confirmSymbol, countersAddress, doubtSymbol, exportSymbol, forgetDeep,
   importSymbol, inputAddress, outputAddress, planAddress, removeSymbol, resolveHoles, roomForUnsaved, seedBar,
   seedSequence, snapshot, symbolAddress, symbolCount, symbolIndex, transferAddress, troubledSymbol,
 } from './lib/bars-symbols';
@@ -98,7 +98,8 @@ export function apply(from: usize, trades: u32): u32 {
     const quote = price * amount;
     const quoteHigh = productHigh(price, amount);
     if (quoteHigh >= QUOTE_HIGH_LIMIT || price == 0) {
-      count(C_MALFORMED);
+      if (load<u32>(trade, TRADE_FLAGS) & FLAG_LOSS) lose(symbol);
+      else count(C_MALFORMED);
       continue;
     }
     if (sequence == load<u64>(symbol, S_FAST_SEQUENCE)) {

@@ -2,15 +2,15 @@
 //
 //   seen ... 7 8 9 [10 11 12] 13 14 | expected = 15        [..] a hole: missing, asked for by REST
 //
-// When the hole table is full, a further jump starts a tail: nothing beyond `expected` is taken until the missing
-// trades have come in order. So what was seen is always known exactly, with bounded memory.
+// Memory is bounded and no trade is turned away for it: when the table is full, the two neighbouring holes with the least
+// between them become one. What was seen between them is then no longer known, so nothing is filled in there any more; the
+// bars of the span stay gaps until they are rebuilt from the venue's own.
 import {
-  C_DUPLICATE, C_HOLES, C_REFUSED_FILL, C_TAIL_DROPPED, C_TROUBLE_VERSION, FLAG_AFTER_LOSS, H_FIRST, H_FROM, H_LAST,
-  H_TO, HEAD_BYTES, HOLE_BYTES, HOLES_MAX, INTERVAL_BYTES, NEVER, RECENT_IDS, S_EXPECTED, S_FAST_SEQUENCE, S_FLAGS,
-  S_HOLES, S_LAST_TIME, S_RECENT, S_SUSPECT_FROM, S_TAIL_LAST, S_VENUE, SYMBOL_DENSE, SYMBOL_HAS_TRADED,
-  SYMBOL_SUSPECT, SYMBOL_TAIL,
+  A_RECENT, ASIDE_BYTES, C_DUPLICATE, C_HOLES, C_HOLES_MERGED, C_REFUSED_FILL, C_TROUBLE_VERSION, FLAG_FETCHED, H_COARSE,
+  H_FIRST, H_FROM, H_LAST, H_TO, HOLE_BYTES, HOLES_MAX, NEVER, RECENT_IDS, S_EXPECTED, S_FAST_SEQUENCE, S_FLAGS, S_HOLES,
+  S_INDEX, S_LAST_TIME, S_SUSPECT_FROM, S_VENUE, SYMBOL_DENSE, SYMBOL_HAS_TRADED, SYMBOL_SUSPECT,
 } from './bars-layout';
-import { count, reissueSpan } from './bars-ring';
+import { count, noteDeep, reissueSpan, settle } from './bars-ring';
 import { clockOf, intervals, lengthOf } from './bars-window';
 
 export const DROP: u32 = 0;
@@ -35,8 +35,16 @@ export function reissueChanged(symbol: usize): void {
   changedTo = 0;
 }
 
+let asides: usize = 0;
+export function placeAsides(address: usize): void {
+  asides = address;
+}
+export function asideAt(index: u32): usize {
+  return asides + <usize>index * ASIDE_BYTES;
+}
+
 @inline export function holeAt(symbol: usize, index: u32): usize {
-  return symbol + HEAD_BYTES + intervals * INTERVAL_BYTES + index * HOLE_BYTES;
+  return asideAt(load<u32>(symbol, S_INDEX)) + index * HOLE_BYTES;
 }
 
 @inline function flagsOf(symbol: usize): u32 {
@@ -45,7 +53,7 @@ export function reissueChanged(symbol: usize): void {
 
 /** The short path is open only to dense ids that nothing is in doubt about, and to windows of one length. */
 export function refreshFastPath(symbol: usize): void {
-  const plain = (flagsOf(symbol) & (SYMBOL_DENSE | SYMBOL_HAS_TRADED | SYMBOL_SUSPECT | SYMBOL_TAIL)) == (SYMBOL_DENSE | SYMBOL_HAS_TRADED) && lengthOf(0) != 0;
+  const plain = (flagsOf(symbol) & (SYMBOL_DENSE | SYMBOL_HAS_TRADED | SYMBOL_SUSPECT)) == (SYMBOL_DENSE | SYMBOL_HAS_TRADED) && lengthOf(0) != 0;
   store<u64>(symbol, plain ? load<u64>(symbol, S_EXPECTED) : NEVER, S_FAST_SEQUENCE);
 }
 
@@ -57,18 +65,13 @@ export function admit(symbol: usize, sequence: u64, time: u64, tradeFlags: u32):
     clearDoubt(symbol, time);
     return advanceTo(symbol, sequence, time);
   }
-  if (flags & SYMBOL_DENSE) {
-    if (sequence < expected) return fill(symbol, sequence, time);
-    if (sequence > expected && !openHole(symbol, expected, sequence, time)) return DROP;
-    clearDoubt(symbol, time);
-    return advanceTo(symbol, sequence, time);
+  if (sequence < expected) {
+    return flags & SYMBOL_DENSE ? fill(symbol, sequence, time) : fillSparse(symbol, sequence, time, tradeFlags);
   }
-  if (tradeFlags & FLAG_AFTER_LOSS) doubt(symbol, load<u64>(symbol, S_LAST_TIME));
-  if (sequence < expected) return isRecent(symbol, sequence) ? duplicate() : fillSparse(symbol, sequence, time);
-  if (flagsOf(symbol) & SYMBOL_SUSPECT) {
-    if (sequence > expected && !openHole(symbol, expected, sequence, time)) return DROP;
-    clearDoubt(symbol, time);
-  }
+  // Where ids leave numbers out, a jump proves a loss only when one is feared.
+  const lost = sequence > expected && (flags & (SYMBOL_DENSE | SYMBOL_SUSPECT)) != 0;
+  if (lost) openHole(symbol, expected, sequence, time);
+  clearDoubt(symbol, time);
   return advanceTo(symbol, sequence, time);
 }
 
@@ -85,16 +88,12 @@ function advanceTo(symbol: usize, sequence: u64, time: u64): u32 {
   return NEXT;
 }
 
-/** A trade in order proves what came before it: a doubt ends, a tail ends once it has been read to its end. */
+/** A trade in order proves what came before it. */
 function clearDoubt(symbol: usize, time: u64): void {
   const flags = flagsOf(symbol);
-  if (!(flags & (SYMBOL_SUSPECT | SYMBOL_TAIL))) return;
+  if (!(flags & SYMBOL_SUSPECT)) return;
   doubtEnds(symbol, time);
-  if (flags & SYMBOL_TAIL && load<u64>(symbol, S_EXPECTED) < load<u64>(symbol, S_TAIL_LAST)) {
-    store<u64>(symbol, time, S_SUSPECT_FROM);
-    return;
-  }
-  store<u32>(symbol, flags & ~(SYMBOL_SUSPECT | SYMBOL_TAIL), S_FLAGS);
+  store<u32>(symbol, flags & ~SYMBOL_SUSPECT, S_FLAGS);
 }
 
 /** Every window since the doubt began was issued as a gap, however long after the trade that ends it: all come again. */
@@ -102,33 +101,54 @@ function doubtEnds(symbol: usize, time: u64): void {
   change(load<u64>(symbol, S_SUSPECT_FROM), max(time, clockOf(load<u32>(symbol, S_VENUE))));
 }
 
-function openHole(symbol: usize, expected: u64, sequence: u64, time: u64): bool {
-  const holes = load<u32>(symbol, S_HOLES);
-  const flags = flagsOf(symbol);
+function openHole(symbol: usize, expected: u64, sequence: u64, time: u64): void {
   const last = load<u64>(symbol, S_LAST_TIME);
-  const from = flags & SYMBOL_SUSPECT ? min(load<u64>(symbol, S_SUSPECT_FROM), last) : last;
-  if (flags & SYMBOL_TAIL || holes == HOLES_MAX) {
-    if (!(flags & SYMBOL_TAIL)) {
-      store<u64>(symbol, from, S_SUSPECT_FROM);
-      store<u64>(symbol, 0, S_TAIL_LAST);
-      count(C_HOLES);
-    }
-    store<u32>(symbol, flags | SYMBOL_TAIL | SYMBOL_SUSPECT, S_FLAGS);
-    store<u64>(symbol, max(sequence, load<u64>(symbol, S_TAIL_LAST)), S_TAIL_LAST);
-    refreshFastPath(symbol);
-    count(C_TAIL_DROPPED);
-    count(C_TROUBLE_VERSION);
-    return false;
-  }
-  const hole = holeAt(symbol, holes);
+  const from = flagsOf(symbol) & SYMBOL_SUSPECT ? min(load<u64>(symbol, S_SUSPECT_FROM), last) : last;
+  const hole = insertHole(symbol, expected);
   store<u64>(hole, expected, H_FIRST);
   store<u64>(hole, sequence - 1, H_LAST);
   store<u64>(hole, min(from, time), H_FROM);
   store<u64>(hole, max(from, time), H_TO);
+  store<u64>(hole, 0, H_COARSE);
+  change(from, time);
+}
+
+/** Makes room where a hole that begins with this sequence belongs. */
+function insertHole(symbol: usize, first: u64): usize {
+  if (load<u32>(symbol, S_HOLES) == HOLES_MAX) mergeClosest(symbol);
+  const holes = load<u32>(symbol, S_HOLES);
+  let index = holes;
+  while (index > 0 && load<u64>(holeAt(symbol, index - 1), H_FIRST) > first) index--;
+  memory.copy(holeAt(symbol, index + 1), holeAt(symbol, index), (holes - index) * HOLE_BYTES);
   store<u32>(symbol, holes + 1, S_HOLES);
   count(C_HOLES);
-  change(from, time);
-  return true;
+  return holeAt(symbol, index);
+}
+
+function mergeClosest(symbol: usize): void {
+  let closest: u32 = 0;
+  let least: u64 = NEVER;
+  for (let index: u32 = 0; index + 1 < load<u32>(symbol, S_HOLES); index++) {
+    const between = load<u64>(holeAt(symbol, index + 1), H_FIRST) - load<u64>(holeAt(symbol, index), H_LAST);
+    if (between < least) {
+      least = between;
+      closest = index;
+    }
+  }
+  const into = holeAt(symbol, closest);
+  const next = holeAt(symbol, closest + 1);
+  store<u64>(into, load<u64>(next, H_LAST), H_LAST);
+  store<u64>(into, min(load<u64>(into, H_FROM), load<u64>(next, H_FROM)), H_FROM);
+  store<u64>(into, max(load<u64>(into, H_TO), load<u64>(next, H_TO)), H_TO);
+  removeHole(symbol, closest + 1);
+  makeCoarse(symbol, into);
+  count(C_HOLES_MERGED);
+}
+
+function makeCoarse(symbol: usize, hole: usize): void {
+  store<u64>(hole, 1, H_COARSE);
+  change(load<u64>(hole, H_FROM), load<u64>(hole, H_TO));
+  noteDeep(symbol, (1 << intervals) - 1, load<u64>(hole, H_FROM), load<u64>(hole, H_TO));
 }
 
 function indexOfHole(symbol: usize, sequence: u64): i32 {
@@ -149,12 +169,13 @@ function fill(symbol: usize, sequence: u64, time: u64): u32 {
   const index = indexOfHole(symbol, sequence);
   if (index < 0) return duplicate();
   const hole = holeAt(symbol, index);
+  if (load<u64>(hole, H_COARSE)) return refuseFill();
   const first = load<u64>(hole, H_FIRST);
   const last = load<u64>(hole, H_LAST);
   const from = load<u64>(hole, H_FROM);
   const to = load<u64>(hole, H_TO);
   if (first < sequence && sequence < last) {
-    if (!splitHole(symbol, index, sequence, time)) return DROP;
+    if (!splitHole(symbol, index, sequence, time)) return refuseFill();
   } else if (first == last) removeHole(symbol, index);
   else if (sequence == first) {
     store<u64>(hole, sequence + 1, H_FIRST);
@@ -167,12 +188,15 @@ function fill(symbol: usize, sequence: u64, time: u64): u32 {
   return FILL;
 }
 
+/** The trade comes again with the rest of its hole. */
+function refuseFill(): u32 {
+  count(C_REFUSED_FILL);
+  return DROP;
+}
+
 function splitHole(symbol: usize, index: u32, sequence: u64, time: u64): bool {
   const holes = load<u32>(symbol, S_HOLES);
-  if (holes == HOLES_MAX) {
-    count(C_REFUSED_FILL);
-    return false;
-  }
+  if (holes == HOLES_MAX) return false;
   memory.copy(holeAt(symbol, index + 1), holeAt(symbol, index), (holes - index) * HOLE_BYTES);
   const lower = holeAt(symbol, index);
   const upper = holeAt(symbol, index + 1);
@@ -184,40 +208,70 @@ function splitHole(symbol: usize, index: u32, sequence: u64, time: u64): bool {
   return true;
 }
 
-/** Where ids are sparse, a hole is filled from below, in order, and ends when the fetcher says that it has read it all. */
-function fillSparse(symbol: usize, sequence: u64, time: u64): u32 {
+/**
+ * Where ids are sparse, a hole is filled from below, in order, by who fetches it, and ends when that one says that it has
+ * read it all. What comes late by itself is exact as long as the recent ids reach back to it.
+ */
+function fillSparse(symbol: usize, sequence: u64, time: u64, tradeFlags: u32): u32 {
+  if (isRecent(symbol, sequence)) return duplicate();
+  const fetched = (tradeFlags & FLAG_FETCHED) != 0;
   const index = indexOfHole(symbol, sequence);
-  if (index < 0) return lateSparse(symbol, sequence);
+  if (index < 0) {
+    if (sequence >= load<u64>(leastRecent(symbol))) {
+      remember(symbol, sequence);
+      return FILL;
+    }
+    return fetched ? duplicate() : doubtLate(symbol, sequence, time);
+  }
   const hole = holeAt(symbol, index);
+  if (!fetched || load<u64>(hole, H_COARSE)) return refuseFill();
   const from = load<u64>(hole, H_FROM);
   store<u64>(hole, sequence + 1, H_FIRST);
-  store<u64>(hole, min(time, load<u64>(hole, H_TO)), H_FROM);
+  store<u64>(hole, max(from, min(time, load<u64>(hole, H_TO))), H_FROM);
   remember(symbol, sequence);
   change(from, load<u64>(hole, H_TO));
   return FILL;
 }
 
-/** The RECENT_IDS largest ids are remembered: one above the least of them that is not among them was never seen. */
-function lateSparse(symbol: usize, sequence: u64): u32 {
-  if (sequence < load<u64>(leastRecent(symbol))) return duplicate();
-  remember(symbol, sequence);
-  return FILL;
+/** Older than the recent ids, so it may have been counted or not: its bar is a gap. */
+function doubtLate(symbol: usize, sequence: u64, time: u64): u32 {
+  const hole = insertHole(symbol, sequence);
+  store<u64>(hole, sequence, H_FIRST);
+  store<u64>(hole, sequence, H_LAST);
+  store<u64>(hole, time, H_FROM);
+  store<u64>(hole, time, H_TO);
+  makeCoarse(symbol, hole);
+  reissueChanged(symbol);
+  return refuseFill();
+}
+
+@inline function recentsOf(symbol: usize): usize {
+  return asideAt(load<u32>(symbol, S_INDEX)) + A_RECENT;
 }
 
 function isRecent(symbol: usize, sequence: u64): bool {
-  for (let at: u32 = 0; at < RECENT_IDS; at++) if (load<u64>(symbol + S_RECENT + at * 8) == sequence) return true;
+  const recents = recentsOf(symbol);
+  for (let at: u32 = 0; at < RECENT_IDS; at++) if (load<u64>(recents + at * 8) == sequence) return true;
   return false;
 }
 
 function leastRecent(symbol: usize): usize {
-  let least = symbol + S_RECENT;
-  for (let at = least + 8; at < symbol + S_RECENT + RECENT_IDS * 8; at += 8) if (load<u64>(at) < load<u64>(least)) least = at;
+  let least = recentsOf(symbol);
+  for (let at = least + 8; at < recentsOf(symbol) + RECENT_IDS * 8; at += 8) if (load<u64>(at) < load<u64>(least)) least = at;
   return least;
 }
 
+/** The largest ids are kept: one above the least of them that is not among them was never seen. */
 function remember(symbol: usize, sequence: u64): void {
   const least = leastRecent(symbol);
   if (sequence > load<u64>(least)) store<u64>(least, sequence);
+}
+
+/** The feed says that it has lost something since the last trade. */
+export function lose(symbol: usize): void {
+  settle(symbol);
+  doubt(symbol, load<u64>(symbol, S_LAST_TIME));
+  reissueChanged(symbol);
 }
 
 /** From here on the feed may have lost trades; bars stay in doubt until an id or the venue proves otherwise. */
@@ -233,7 +287,7 @@ export function doubt(symbol: usize, from: u64): void {
 /** The venue says that `next` has not happened at time `now`: with nothing missing below it, the doubt is over. */
 export function confirm(symbol: usize, next: u64, now: u64): bool {
   const flags = flagsOf(symbol);
-  if (!(flags & SYMBOL_SUSPECT) || flags & SYMBOL_TAIL || next != load<u64>(symbol, S_EXPECTED)) return false;
+  if (!(flags & SYMBOL_SUSPECT) || next != load<u64>(symbol, S_EXPECTED)) return false;
   doubtEnds(symbol, now);
   store<u32>(symbol, flags & ~SYMBOL_SUSPECT, S_FLAGS);
   store<u64>(symbol, max(now, load<u64>(symbol, S_LAST_TIME)), S_LAST_TIME);

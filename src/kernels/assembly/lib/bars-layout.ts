@@ -22,8 +22,10 @@ export const TRADE_FIRST_ID: usize = 32;
 export const TRADE_LAST_ID: usize = 40;
 export const TRADE_SEQUENCE: usize = 48;
 export const FLAG_TAKER_BUY: u32 = 1;
-/** The feed lost something before this trade and has no ids that would prove it (venues without dense ids). */
-export const FLAG_AFTER_LOSS: u32 = 2;
+/** No trade, but a mark in the feed: trades may be missing from here on. Its price is 0. */
+export const FLAG_LOSS: u32 = 2;
+/** Fetched from the venue, ascending, with nothing left out between it and the one before. */
+export const FLAG_FETCHED: u32 = 4;
 
 export const ENTRY_BYTES: u32 = 128;
 export const E_HIGH: usize = 0;
@@ -43,10 +45,10 @@ export const MARK_REVISIONS: u32 = (1 << 24) - 1;
 /** Running totals: count, then volume, quote, taker volume, taker quote of 128 bits each. Same order as in an entry. */
 export const TOTALS_BYTES: usize = 72;
 
-// A symbol's head (320 bytes), then INTERVAL_BYTES for each interval, then the hole table. Rings live apart, so that
-// the heads of all symbols stay close together. A trade in order touches the first two cache lines and nothing else;
-// one that opens a base bar also the third, the base interval's line and the ring.
-export const HEAD_BYTES: u32 = 320;
+// A symbol's head (256 bytes), then INTERVAL_BYTES for each interval. Rings live apart, and so do holes and recent ids
+// (the symbol's aside), so that the heads of all symbols stay close together. A trade in order touches the first two cache
+// lines and nothing else; one that opens a base bar also the third, the base interval's line and the ring.
+export const HEAD_BYTES: u32 = 256;
 /** The sequence that may take the short path; NEVER while anything about the ids is in doubt. */
 export const S_FAST_SEQUENCE: usize = 0;
 export const S_BASE_OPEN: usize = 8;
@@ -77,20 +79,15 @@ export const S_SINCE: usize = 184;
 /** Where the symbol stands among the heads; its rings stand at the same place in their columns. */
 export const S_INDEX: usize = 192;
 export const S_SUSPECT_FROM: usize = 200;
-export const S_TAIL_LAST: usize = 208;
-export const S_DEEP_FROM: usize = 216;
-export const S_DEEP_TO: usize = 224;
-export const S_DEEP_MASK: usize = 232;
+export const S_DEEP_FROM: usize = 208;
+export const S_DEEP_TO: usize = 216;
+export const S_DEEP_MASK: usize = 224;
 /** Per reader: version in its last committed snapshot, version in the one in flight. */
-export const S_READERS: usize = 240;
-/** The RECENT_IDS largest sequences seen, for venues whose ids are not dense. */
-export const S_RECENT: usize = 256;
-export const RECENT_IDS: u32 = 7;
+export const S_READERS: usize = 232;
 
 export const SYMBOL_DENSE: u32 = 1;
 export const SYMBOL_HAS_TRADED: u32 = 2;
 export const SYMBOL_SUSPECT: u32 = 4;
-export const SYMBOL_TAIL: u32 = 8;
 
 export const NEVER: u64 = u64.MAX_VALUE;
 
@@ -116,13 +113,21 @@ export const READER_REWOUND: usize = 8;
 export const I_FLOOR_CLOSE: usize = 56;
 export const READERS: u32 = 2;
 
-// A hole: sequences first..last are missing, and their times lie between the times of the trades on either side.
-export const HOLES_MAX: u32 = 8;
-export const HOLE_BYTES: u32 = 32;
+// A hole: sequences first..last are missing, and their times lie between the times of the trades on either side. Of a
+// coarse one some have been seen, nobody knows which: two holes became one for want of room, or a trade came so late that
+// it might be a duplicate.
+export const HOLES_MAX: u32 = 64;
+export const HOLE_BYTES: u32 = 40;
 export const H_FIRST: usize = 0;
 export const H_LAST: usize = 8;
 export const H_FROM: usize = 16;
 export const H_TO: usize = 24;
+export const H_COARSE: usize = 32;
+
+// A symbol's aside: its holes, ascending, then the RECENT_IDS largest sequences seen where ids are not dense.
+export const RECENT_IDS: u32 = 64;
+export const A_RECENT: usize = 2560;
+export const ASIDE_BYTES: u32 = 3072;
 
 // A bar record as snapshots hand it out (160 bytes; protocols/kline-layout.ts is its other half).
 export const RECORD_BYTES: u32 = 160;
@@ -159,7 +164,7 @@ export const C_LATE: usize = 16;
 export const C_UNKNOWN_SYMBOL: usize = 24;
 export const C_MALFORMED: usize = 32;
 export const C_HOLES: usize = 40;
-export const C_TAIL_DROPPED: usize = 48;
+export const C_HOLES_MERGED: usize = 48;
 export const C_REFUSED_FILL: usize = 56;
 export const C_BEYOND: usize = 64;
 export const C_EVICTED_UNSAVED: usize = 72;

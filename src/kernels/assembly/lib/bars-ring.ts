@@ -6,7 +6,7 @@ import {
   I_HEAD, I_QUIET_REVISIONS, I_READERS, I_RING, I_TOP, INTERVAL_BYTES, MARK_REVISIONS, MARK_WAS_GAP,
   READER_BYTES, READER_COMMITTED, READER_REWOUND, READERS, DETACHED, S_COUNT, S_DEEP_FROM, S_DEEP_MASK, S_DEEP_TO,
   NEVER, S_BASE_OPEN, S_CLOSE, S_EXPECTED, S_FAST_SEQUENCE, S_HIGH, S_LAST_ID, S_LOW, S_PENDING_HIGH, S_PENDING_LOW,
-  S_PENDING_UNTIL, S_TOP, S_VERSION, TOTALS_BYTES,
+  S_PENDING_UNTIL, S_SINCE, S_TOP, S_VERSION, TOTALS_BYTES,
 } from './bars-layout';
 import { keepQuiet, keepUnsaved } from './bars-records';
 import { childOf, closedWindow, intervals, windowAt, windowEnd, windowOpen } from './bars-window';
@@ -273,10 +273,23 @@ function amendInterval(symbol: usize, k: u32, time: u64, part: usize): bool {
     above--;
   }
   for (let at = above; at < load<u32>(state, I_COUNT); at++) addTotals(entryAt(state, k, at) + E_COUNT, part + E_COUNT);
+  if (window < windowAt(k, load<u64>(symbol, S_SINCE))) return carryFromBefore(symbol, k, part);
   if (!reachable) return leaveToRebuild(symbol, k, time, above);
   if (exists) amendEntry(symbol, k, here, window, part);
   else insert(symbol, k, above, window, part);
   if (window <= closedWindow(symbol, k)) rewind(state, window);
+  return true;
+}
+
+/** A trade from before the symbol was watched is in no bar of ours; quiet windows before the first bar carry its price. */
+function carryFromBefore(symbol: usize, k: u32, part: usize): bool {
+  const state = stateOf(symbol, k);
+  if (load<u32>(state, I_COUNT)) return true;
+  const floor = load<u32>(state, I_FLOOR);
+  store<u64>(state, load<u64>(part, E_CLOSE), I_FLOOR_CLOSE);
+  if (floor > closedWindow(symbol, k)) return true;
+  reviseQuiet(state);
+  rewind(state, floor);
   return true;
 }
 

@@ -1,18 +1,18 @@
 // The symbols of one worker: where their state lies, how they come, go and move, and the snapshots over all of them.
 //
-//   heads: [head | intervals | holes] x symbols, packed      mapping: global index -> address of the head, 0 if not here
+//   heads: [head | intervals] x symbols, packed              mapping: global index -> address of the head, 0 if not here
 //   rings: a column an interval, in it a ring a symbol       input, output, transfer: areas that the host writes and reads
 //
 // Columns keep the rings that trades touch (the base and what it feeds) on few pages, however many symbols there are.
 import {
-  COUNTERS_BYTES, DETACHED, E_CLOSE, E_COUNT, E_FIRST_ID, E_HIGH, E_LAST_ID, E_LOW, E_MARKS, E_OPEN, ENTRY_BYTES,
-  HEAD_BYTES, HOLE_BYTES, HOLES_MAX, I_COUNT, I_END, I_FLOOR, I_FLOOR_CLOSE, I_READERS, I_RING, I_TOP,
+  ASIDE_BYTES, COUNTERS_BYTES, DETACHED, E_CLOSE, E_COUNT, E_FIRST_ID, E_HIGH, E_LAST_ID, E_LOW, E_MARKS, E_OPEN, ENTRY_BYTES,
+  HEAD_BYTES, I_COUNT, I_END, I_FLOOR, I_FLOOR_CLOSE, I_READERS, I_RING, I_TOP,
   INTERVAL_BYTES, NEVER, R_CLOSE, R_COUNT, R_FIRST_ID, R_HIGH, R_LAST_ID, R_LOW, R_OPEN, R_REVISION, R_WINDOW,
   READER_BYTES, READER_COMMITTED, READERS, RECORD_BYTES, S_BASE_OPEN, S_COUNT, S_DEEP_MASK, S_EXPECTED,
   S_FAST_SEQUENCE, S_FLAGS, S_GLOBAL, S_HOLES, S_INDEX, S_LAST_TIME, S_PENDING_LOW, S_SINCE, S_TOP, S_VENUE, S_VERSION, SYMBOL_DENSE,
   SYMBOL_HAS_TRADED, SYMBOL_SUSPECT, TOTALS_BYTES, TRADE_BYTES,
 } from './bars-layout';
-import { confirm, doubt, refreshFastPath, reissueChanged, resolveHole } from './bars-ids';
+import { asideAt, confirm, doubt, placeAsides, refreshFastPath, reissueChanged, resolveHole } from './bars-ids';
 import { commitSymbol, commitUnsaved, placeUnsaved, unsavedRoom, writeSymbol, writeUnsaved } from './bars-records';
 import { counters, linkIntervals, maskOf, push, setDepths, settle, stateOf, subtractTotals, wake } from './bars-ring';
 import { intervals, plan, setIntervals, windowAt, windowEnd } from './bars-window';
@@ -52,7 +52,7 @@ export function configure(intervalCount: u32, base: u32, long: u32, symbolLimit:
   symbolsMax = symbolLimit;
   globals = globalLimit;
   outputRecords = records;
-  headBytes = oddLines(HEAD_BYTES + intervals * INTERVAL_BYTES + HOLES_MAX * HOLE_BYTES);
+  headBytes = oddLines(HEAD_BYTES + intervals * INTERVAL_BYTES);
   ringBytes = (base + (intervals - 1) * long) * ENTRY_BYTES;
   symbols = 0;
   mapping = place(__heap_base, 0);
@@ -61,13 +61,15 @@ export function configure(intervalCount: u32, base: u32, long: u32, symbolLimit:
   output = place(input, <usize>inputTrades * TRADE_BYTES);
   const unsaved = place(output, <usize>records * RECORD_BYTES);
   transfer = place(unsaved, <usize>unsavedRecords * RECORD_BYTES);
-  rings = place(transfer, headBytes + ringBytes);
+  const asides = place(transfer, cellBytes());
+  rings = place(asides, <usize>symbolsMax * ASIDE_BYTES);
   const end = place(rings, <usize>symbolsMax * ringBytes);
   const pages = <i32>((end + 0xffff) >> 16) - memory.size();
   if (pages > 0 && memory.grow(pages) < 0) return 0;
   memory.fill(mapping, 0, <usize>globals * 4);
   memory.fill(counters, 0, COUNTERS_BYTES);
   placeUnsaved(unsaved, unsavedRecords);
+  placeAsides(asides);
   endSnapshots();
   return end;
 }
@@ -92,9 +94,9 @@ export function outputAddress(): usize {
 export function transferAddress(): usize {
   return transfer;
 }
-/** Bytes of one symbol, head and rings: what a hand-off carries. */
+/** Bytes of one symbol, head, aside and rings: what a hand-off carries. */
 export function cellBytes(): u32 {
-  return headBytes + ringBytes;
+  return headBytes + ASIDE_BYTES + ringBytes;
 }
 export function symbolCount(): u32 {
   return symbols;
@@ -125,6 +127,7 @@ export function addSymbol(global: u32, venue: u32, dense: u32, since: u64): u32 
   store<u64>(symbol, NEVER, S_BASE_OPEN);
   store<u64>(symbol, NEVER, S_PENDING_LOW);
   placeRings(symbol, symbols);
+  memory.fill(asideAt(symbols), 0, ASIDE_BYTES);
   for (let k: u32 = 0; k < intervals; k++) {
     const state = stateOf(symbol, k);
     const first = windowAt(k, since);
@@ -177,6 +180,7 @@ export function removeSymbol(global: u32): bool {
   if (index == symbols) return true;
   const last = symbolAt(symbols);
   memory.copy(symbol, last, headBytes);
+  memory.copy(asideAt(index), asideAt(symbols), ASIDE_BYTES);
   for (let k: u32 = 0; k < intervals; k++) memory.copy(ringAt(k, index), ringAt(k, symbols), ringBytesOf(k));
   placeRings(symbol, index);
   store<u32>(mapping + load<u32>(symbol, S_GLOBAL) * 4, <u32>symbol);
@@ -188,12 +192,13 @@ export function exportSymbol(global: u32): u32 {
   const symbol = symbolAddress(global);
   if (!symbol) return 0;
   memory.copy(transfer, symbol, headBytes);
-  let to = transfer + headBytes;
+  memory.copy(transfer + headBytes, asideAt(load<u32>(symbol, S_INDEX)), ASIDE_BYTES);
+  let to = transfer + headBytes + ASIDE_BYTES;
   for (let k: u32 = 0; k < intervals; k++) {
     memory.copy(to, load<u32>(stateOf(symbol, k), I_RING), ringBytesOf(k));
     to += ringBytesOf(k);
   }
-  return headBytes + ringBytes;
+  return cellBytes();
 }
 
 /** Takes in what another worker exported. Returns as addSymbol does. */
@@ -203,7 +208,8 @@ export function importSymbol(global: u32): u32 {
   endSnapshots();
   const symbol = symbolAt(symbols);
   memory.copy(symbol, transfer, headBytes);
-  let from = transfer + headBytes;
+  memory.copy(asideAt(symbols), transfer + headBytes, ASIDE_BYTES);
+  let from = transfer + headBytes + ASIDE_BYTES;
   for (let k: u32 = 0; k < intervals; k++) {
     memory.copy(ringAt(k, symbols), from, ringBytesOf(k));
     from += ringBytesOf(k);
@@ -293,6 +299,11 @@ export function troubledSymbol(index: u32): usize {
     }
   }
   return 0;
+}
+
+/** Where the holes of a symbol lie. */
+export function asideAddress(symbol: usize): usize {
+  return asideAt(load<u32>(symbol, S_INDEX));
 }
 
 export function symbolIndex(symbol: usize): u32 {

@@ -1,0 +1,58 @@
+import { fromDecimal } from '../../protocols/kline.ts';
+import type { Trade } from '../../protocols/trade-record.ts';
+import { askRest, type RestResult } from './rest.ts';
+import type { WindowName } from './window-behaviour.ts';
+
+interface RawTrade {
+  /** Whole seconds. */
+  readonly date: string;
+  readonly tid: string | number;
+  readonly price: string;
+  readonly amount: string;
+  /** 0: the taker bought. */
+  readonly type: string | number;
+}
+
+const DIGITS = 8;
+
+/** Bitstamp's market-data questions that repairs ask. `base` is everything before /api. */
+export class BitstampRest {
+  readonly #base: string;
+
+  constructor(base: string) {
+    this.#base = base.replace(/\/$/, '');
+  }
+
+  /** All trades of the last minute, hour or day, ascending, for the symbol index that their records will carry. */
+  transactions(pair: string, index: number, window: WindowName): Promise<RestResult<Trade[]>> {
+    const url = `${this.#base}/api/v2/transactions/${pair}/?time=${window}`;
+    return askRest(url, (text) =>
+      lossless(text)
+        .map((trade) => tradeOf(trade, index))
+        .sort(byId),
+    );
+  }
+}
+
+/** Numbers beyond 2^53 that stand without quotes lose digits in JSON.parse, so ids are quoted first. */
+function lossless(text: string): RawTrade[] {
+  return JSON.parse(text.replace(/("tid"\s*:\s*)(\d+)/g, '$1"$2"')) as RawTrade[];
+}
+
+function tradeOf(raw: RawTrade, symbol: number): Trade {
+  const id = BigInt(raw.tid);
+  return {
+    symbol,
+    takerBuy: Number(raw.type) === 0,
+    timeUs: BigInt(raw.date) * 1_000_000n,
+    price: fromDecimal(raw.price, DIGITS),
+    amount: fromDecimal(raw.amount, DIGITS),
+    firstId: id,
+    lastId: id,
+    sequence: id,
+  };
+}
+
+function byId(a: Trade, b: Trade): number {
+  return a.sequence < b.sequence ? -1 : 1;
+}

@@ -1,0 +1,94 @@
+// Fetches the trades that workers miss from a venue that gives them by time only, and tells the workers what came of it.
+import { BitstampRest } from '../actors/trade-repair/bitstamp-rest.ts';
+import {
+  receive,
+  startWindows,
+  type WindowEffect,
+  type WindowMessage,
+  type WindowState,
+} from '../actors/trade-repair/window-behaviour.ts';
+import type { Trouble } from '../protocols/partition.ts';
+import { TRADE_FETCHED } from '../protocols/trade-layout.ts';
+import { type Trade, tradeRecords } from '../protocols/trade-record.ts';
+import { BITSTAMP } from '../venues/bitstamp/facts.ts';
+import type { TradeFetchOptions, TradeRepairer } from './trade-fetch.ts';
+
+export const WINDOW_VENUE = BITSTAMP.id;
+
+const SETTINGS = {
+  limits: { perMinute: BITSTAMP.rest.weightPerMinute, share: 0.5 },
+  concurrency: 2,
+  waitingMax: 4_096,
+  retryMinMs: 2_000,
+  retryMaxMs: 60_000,
+} as const;
+
+export class WindowFetch implements TradeRepairer {
+  readonly #rest: BitstampRest;
+  readonly #options: TradeFetchOptions;
+  /** Windows whose holes are being filled. */
+  readonly #pages = new Map<number, readonly Trade[]>();
+  #state: WindowState = startWindows(SETTINGS);
+  #isClosed = false;
+  #fetched = 0;
+
+  constructor(options: TradeFetchOptions) {
+    this.#options = options;
+    this.#rest = new BitstampRest(options.restUrl);
+  }
+
+  get stats() {
+    const { waiting, flights, turnedAway } = this.#state;
+    return { fetched: this.#fetched, waiting: waiting.length + flights.length, turnedAway };
+  }
+
+  /** A doubt is no hole yet: the next trade makes it one, and then there is something to prove a window by. */
+  want(troubles: readonly Trouble[]): void {
+    const wants = troubles.map(({ symbol, holes }) => ({ symbol, holes: holes.filter(({ isCoarse }) => !isCoarse) }));
+    this.#step({ kind: 'wanted', wants, ...this.#now() });
+  }
+
+  close(): void {
+    this.#isClosed = true;
+  }
+
+  #now() {
+    return { nowMs: Date.now(), nowUs: this.#options.nowUs() };
+  }
+
+  #step(message: WindowMessage): void {
+    if (this.#isClosed) return;
+    const [state, effects] = receive(this.#state, message);
+    this.#state = state;
+    for (const effect of effects) {
+      if (effect.kind === 'fetch') void this.#fetch(effect);
+      else void this.#fill(effect, this.#pages.get(effect.id) ?? []);
+    }
+  }
+
+  async #fetch({ id, symbol, window }: Extract<WindowEffect, { kind: 'fetch' }>): Promise<void> {
+    const name = this.#options.nameOf(symbol);
+    // A symbol that has left meanwhile has no holes any more.
+    if (name === undefined)
+      return this.#step({ kind: 'failed', id, status: 0, retryAfterS: undefined, ...this.#now() });
+    const answer = await this.#rest.transactions(name, symbol, window);
+    if (!answer.ok) {
+      const { status, retryAfterS } = answer;
+      return this.#step({ kind: 'failed', id, status, retryAfterS, ...this.#now() });
+    }
+    const trades = answer.value;
+    this.#pages.set(id, trades);
+    const page = { oldest: trades[0]?.sequence ?? 0n, newest: trades.at(-1)?.sequence ?? 0n, count: trades.length };
+    this.#step({ kind: 'page', id, page, ...this.#now() });
+    this.#pages.delete(id);
+  }
+
+  /** What could not be handed over is still a hole, and is asked for again. */
+  async #fill({ symbol, first, last }: Extract<WindowEffect, { kind: 'fill' }>, page: readonly Trade[]): Promise<void> {
+    const missing = page.filter(({ sequence }) => sequence >= first && sequence <= last);
+    const bytes = tradeRecords(missing, TRADE_FETCHED);
+    if (missing.length > 0 && !(await this.#options.tell(symbol, { kind: 'apply-trades', symbol, bytes }))) return;
+    this.#fetched += missing.length;
+    await this.#options.tell(symbol, { kind: 'resolve', symbol, first, last });
+  }
+}
