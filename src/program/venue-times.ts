@@ -1,13 +1,30 @@
-import { graceUs, NEW_CLOCK, type VenueClock, withSample } from '../actors/partition-worker/venue-clock.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
+import {
+  graceUs,
+  NEW_CLOCK,
+  uncertaintyUs,
+  type VenueClock,
+  withSample,
+  withSecond,
+} from '../actors/partition-worker/venue-clock.ts';
 
 export interface VenueTimesOptions {
   readonly endpoints: (venue: string) => { readonly restUrl: string };
 }
 
-/** Where a venue tells its time, in milliseconds. Others are taken to have ours: both are set by the same public clocks. */
-const TIME_PATHS: Readonly<Record<string, { readonly path: string; readonly field: string }>> = {
+/** Where a venue tells its time: in milliseconds in a field, or in whole seconds in the Date of any answer. */
+type TimePlace =
+  | { readonly path: string; readonly field: string }
+  | { readonly path: string; readonly field: undefined };
+
+const TIME_PLACES: Readonly<Record<string, TimePlace>> = {
   binance: { path: '/api/v3/time', field: 'serverTime' },
+  bitstamp: { path: '/api/v2/trading-pairs-info/', field: undefined },
 };
+/** Whole seconds are asked for again at other moments of the second until they say enough, a few times a round. */
+const SECONDS_ASKED_MAX = 5;
+const SECONDS_APART_MS = 230;
+const CERTAIN_ENOUGH_US = 100_000;
 const ANSWER_WITHIN_MS = 5_000;
 
 export function wallUs(): number {
@@ -25,23 +42,46 @@ export class VenueTimes {
 
   /** Asks the venue for its time; without an answer, what was known holds. */
   async measure(venue: string): Promise<void> {
-    const place = TIME_PATHS[venue];
+    const place = TIME_PLACES[venue];
     if (place === undefined) return;
-    const askedUs = wallUs();
+    const url = this.#options.endpoints(venue).restUrl + place.path;
     try {
-      const url = this.#options.endpoints(venue).restUrl + place.path;
-      const response = await fetch(url, { signal: AbortSignal.timeout(ANSWER_WITHIN_MS) });
-      const venueMs = Number(((await response.json()) as Record<string, unknown>)[place.field]);
-      if (!Number.isFinite(venueMs)) return;
-      const sample = { askedUs, answeredUs: wallUs(), venueUs: venueMs * 1000 };
-      this.#clocks.set(venue, withSample(this.#clocks.get(venue) ?? NEW_CLOCK, sample));
+      if (place.field !== undefined) await this.#measureField(venue, url, place.field);
+      else await this.#measureSeconds(venue, url);
     } catch {
       return;
     }
   }
 
+  async #measureField(venue: string, url: string, field: string): Promise<void> {
+    const askedUs = wallUs();
+    const response = await fetch(url, { signal: AbortSignal.timeout(ANSWER_WITHIN_MS) });
+    const venueMs = Number(((await response.json()) as Record<string, unknown>)[field]);
+    if (!Number.isFinite(venueMs)) return;
+    const sample = { askedUs, answeredUs: wallUs(), venueUs: venueMs * 1000 };
+    this.#clocks.set(venue, withSample(this.clock(venue), sample));
+  }
+
+  async #measureSeconds(venue: string, url: string): Promise<void> {
+    for (let asked = 0; asked < SECONDS_ASKED_MAX; asked++) {
+      const askedUs = wallUs();
+      const response = await fetch(url, { method: 'HEAD', signal: AbortSignal.timeout(ANSWER_WITHIN_MS) });
+      const answeredUs = wallUs();
+      const secondUs = Date.parse(response.headers.get('date') ?? '') * 1000;
+      if (!Number.isFinite(secondUs)) return;
+      this.#clocks.set(venue, withSecond(this.clock(venue), { askedUs, answeredUs, secondUs }));
+      if (uncertaintyUs(this.clock(venue)) < CERTAIN_ENOUGH_US) return;
+      await sleep(SECONDS_APART_MS);
+    }
+  }
+
+  /** What is known of a venue's clock. A venue that tells no time is taken to have ours: both are set by the same clocks. */
+  clock(venue: string): VenueClock {
+    return this.#clocks.get(venue) ?? NEW_CLOCK;
+  }
+
   offsetUs(venue: string): bigint {
-    return BigInt(Math.round(this.#clocks.get(venue)?.offsetUs ?? 0));
+    return BigInt(Math.round(this.clock(venue).offsetUs ?? 0));
   }
 
   nowUs(venue: string): bigint {
@@ -50,7 +90,7 @@ export class VenueTimes {
 
   /** How long windows stay open after their end: what the file says, or what the road to the venue needs. */
   graceUs(venue: string, configuredMs: number): bigint {
-    const road = graceUs(this.#clocks.get(venue) ?? NEW_CLOCK);
+    const road = graceUs(this.clock(venue));
     return BigInt(Math.round(Math.max(road, configuredMs * 1000)));
   }
 }

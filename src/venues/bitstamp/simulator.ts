@@ -100,7 +100,11 @@ class SimulatedBitstamp implements SimulatedVenue {
   }
 
   rest(request: RestRequest): RestAnswer | undefined {
-    return answerRest(this.#context.market, request);
+    const { market } = this.#context;
+    const answer = answerRest(market, request);
+    // Its clients have no other way to learn its time.
+    const date = new Date(market.nowUs / 1000).toUTCString();
+    return answer && { ...answer, headers: { ...answer.headers, date } };
   }
 }
 
