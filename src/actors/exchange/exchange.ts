@@ -111,8 +111,7 @@ export class Exchange {
   resubscribe(symbol: string): void {
     const link = this.#current;
     const stream = [...this.#streams.values()].find((one) => one.kind === 'trades' && one.mapped.symbol === symbol);
-    if (link === undefined || link.openedAtNs === 0 || stream === undefined || this.#rotation.phase !== 'steady')
-      return;
+    if (!link?.openedAtNs || stream === undefined || this.#rotation.phase !== 'steady') return;
     this.#resubscribe(link, stream, 'joined anew: the ticker shows trades that do not come', nowNs());
   }
 
@@ -306,9 +305,6 @@ export class Exchange {
       case 'complain':
         this.#counters.refuse('TW_VENUE_COMPLAINT', 0, Buffer.from(effect.reason));
         break;
-      case 'left':
-      case 'wake':
-        break;
     }
   }
 
@@ -327,8 +323,6 @@ export class Exchange {
           break;
         case 'promote':
           this.#promote(effect.uncovered, event.nowNs);
-          break;
-        case 'wake':
           break;
       }
     }

@@ -137,8 +137,8 @@ function launch(state: WindowState, { nowMs, nowUs }: Times, before: readonly Wi
     if (isLater || now.flights.some(({ symbol }) => symbol === want.symbol)) continue;
     const isFull = now.flights.length >= now.settings.concurrency;
     if (isFull || waitFor(now.budget, REQUEST_WEIGHT, nowMs) > 0) break;
-    const fromUs = want.holes.reduce((least, hole) => (hole.fromUs < least ? hole.fromUs : least), nowUs);
-    const window = windowFor(fromUs, nowUs) ?? 'day';
+    const windows = want.holes.map(({ fromUs }) => windowFor(fromUs, nowUs) ?? 'day');
+    const window: WindowName = (['day', 'hour'] as const).find((name) => windows.includes(name)) ?? 'minute';
     const flight = { ...want, id: now.nextId, window, askedUs: nowUs };
     effects.push({ kind: 'fetch', id: flight.id, symbol: want.symbol, window });
     now = {
