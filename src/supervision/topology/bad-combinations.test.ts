@@ -15,6 +15,15 @@ const CASES: readonly (readonly [what: string, files: WrittenFiles, messages: re
     ['TW_CONFIG_CONFLICT config/kernel.yaml:1:21 simulation.port: expected another port than http.port, got 9090'],
   ],
   [
+    'bars of an instrument with another scale',
+    {
+      topology: 'instruments: { PEPE-USD: { venues: { binance: PEPEUSDT }, scale: 4 } }\nfeeds: { binance: {} }\n',
+    },
+    [
+      'TW_CONFIG_CONFLICT config/topology.yaml:1:67 instruments.PEPE-USD.scale: expected 8 for an instrument that makes bars, or its symbols in klines.symbols.exclude, got 4',
+    ],
+  ],
+  [
     'an open port without a token',
     { kernel: 'grpc: { host: 0.0.0.0 }\ntls: { certFile: a, keyFile: b }\n' },
     [

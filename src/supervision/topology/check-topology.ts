@@ -1,3 +1,4 @@
+import { isWanted } from '../../protocols/symbols.ts';
 import { type Checker, type LocatedConfiguration, type Surroundings, showDuration } from './checker.ts';
 import { discoveryVenues, klineVenues } from './kline-venues.ts';
 import { didYouMean } from './nearest.ts';
@@ -13,6 +14,7 @@ export function checkTopology(check: Checker, files: LocatedConfiguration, { ven
   checkInstruments(check, document, value, venues);
   checkBook(check, document, value);
   checkKlines(check, document, value, files.kernel.value.limits.symbols);
+  checkBarScales(check, document, value);
   checkThreads(check, document, value);
   checkBackoffs(check, document, value);
 }
@@ -72,6 +74,22 @@ function checkKlines(check: Checker, document: YamlDocument, topology: TopologyC
   check.expect(maxSymbols <= symbolsMax, document, path, expected, maxSymbols);
   const text = `${cpus.length}`;
   check.expect(cpus.length <= workers, document, ['klines', 'cpus'], `at most klines.workers (${workers})`, { text });
+}
+
+/** Bars are summed, stored and served with as many decimals for every symbol. */
+const BAR_SCALE = 8;
+
+function checkBarScales(check: Checker, document: YamlDocument, topology: TopologyConfig): void {
+  const { klines, instruments } = topology;
+  if (!klines.enabled) return;
+  const venues = klineVenues(topology);
+  for (const [name, instrument] of Object.entries(instruments)) {
+    const symbols = venues.flatMap((venue) => instrument.venues[venue] ?? []);
+    const makesBars = symbols.some((symbol) => isWanted(klines.symbols, symbol));
+    const expected = `${BAR_SCALE} for an instrument that makes bars, or its symbols in klines.symbols.exclude`;
+    const path = ['instruments', name, 'scale'];
+    check.expect(!makesBars || instrument.scale === BAR_SCALE, document, path, expected, instrument.scale);
+  }
 }
 
 function checkThreads(check: Checker, document: YamlDocument, value: TopologyConfig): void {
