@@ -119,10 +119,10 @@ export function klineDesk(options: KlineDeskOptions): Behaviour<DeskMessage, Sta
 
   /** Troubles are asked for whole: what a repair could not do is wanted again. */
   const mend = async ({ line }: StaffedLine): Promise<void> => {
-    if (repairers.size === 0) return;
     try {
       const reply = await line.ask({ kind: 'troubles', since: NEVER });
       if (reply.kind !== 'troubles') return;
+      line.noteTroubles(reply.troubles);
       for (const [venue, repairer] of repairers) repairer.want(troublesOf(venue, reply.troubles));
     } catch {
       count.silent++;
@@ -168,7 +168,10 @@ export function klineDesk(options: KlineDeskOptions): Behaviour<DeskMessage, Sta
       if (message.kind === 'sync-clocks') void syncClocks();
       else {
         discovery.lookAtWorkers();
-        for (const staffed of lines()) void serve(staffed);
+        for (const staffed of lines()) {
+          staffed.line.noteDepth();
+          void serve(staffed);
+        }
       }
       return { ...count };
     },

@@ -26,6 +26,8 @@ export class KlineWatch {
   readonly #options: KlineWatchOptions;
   #verdicts: ReadonlyMap<string, FeedVerdict> = new Map();
   #watchdog: ActorSpec<WatchdogCommand> | undefined;
+  /** Over all lives of the watchdog. */
+  readonly count = { restarts: 0, resubscriptions: 0 };
 
   constructor(options: KlineWatchOptions) {
     this.#options = options;
@@ -88,6 +90,7 @@ export class KlineWatch {
   #perform(effect: WatchdogEffect): void {
     const { symbols, threads, resubscribe, doubt, onWarning } = this.#options;
     if (effect.kind === 'restart-worker') {
+      this.count.restarts++;
       onWarning(`worker ${effect.worker} stands still and is started anew`);
       void threads().get(effect.worker)?.kill('hung');
       return;
@@ -96,6 +99,7 @@ export class KlineWatch {
     if (symbol === undefined) return;
     if (effect.kind === 'doubt') doubt(symbol);
     else {
+      this.count.resubscriptions++;
       onWarning(`${effect.symbol}: the venue's ticker shows trades that do not come; its stream is subscribed anew`);
       resubscribe(symbol.venue, symbol.symbol);
     }

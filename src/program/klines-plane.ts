@@ -33,6 +33,7 @@ import { FETCHED_VENUE, TradeFetch, type TradeFetchOptions, type TradeRepairer }
 import { cpuOf, type Factories, type Place } from './tree-host.ts';
 import { VenueTimes, wallUs } from './venue-times.ts';
 import { WINDOW_VENUE, WindowFetch } from './window-fetch.ts';
+import { WorkerMetrics } from './worker-metrics.ts';
 
 export interface KlinesPlaneOptions {
   readonly statuses: Board<ExchangeStatus>;
@@ -77,6 +78,8 @@ export class KlinesPlane {
   #standing: BarsStanding | undefined;
   readonly #staffed = new Map<number, StaffedLine>();
   readonly #threads = new Map<number, PinnedThread>();
+  readonly #workerMetrics: WorkerMetrics;
+  #repairers: ReadonlyMap<string, TradeRepairer> = new Map();
 
   constructor(options: KlinesPlaneOptions) {
     this.#options = options;
@@ -116,6 +119,15 @@ export class KlinesPlane {
           .catch(() => undefined),
       onWarning: options.onWarning,
     });
+    this.#workerMetrics = new WorkerMetrics({
+      workers: () => this.#workers(),
+      statuses: () => options.statuses.all(),
+      verdicts: () => this.watch.verdicts,
+      watchdog: () => this.watch.count,
+      repairs: () => new Map([...this.#repairers].map(([venue, { stats }]) => [venue, stats])),
+      clocks: () => new Map(this.symbols.venues.map((venue) => [venue, this.#times.clock(venue)])),
+    });
+    this.live.listen((bars) => this.#workerMetrics.onBars(bars));
     this.factories = {
       watchdog: (node, place) => this.watch.place(node, place),
       'partition-worker': (node, place) => this.#worker(node, place),
@@ -163,8 +175,18 @@ export class KlinesPlane {
     return [{ name: 'klines', status: reasons.length === 0 ? 'OK' : 'DEGRADED', reason: reasons.join('; ') }];
   }
 
-  metrics(): Promise<string> {
-    return klineMetrics({ standing: this.#standing, symbols: this.symbols.all() });
+  async metrics(): Promise<string> {
+    const plane = klineMetrics({ standing: this.#standing, symbols: this.symbols.all() });
+    return (await Promise.all([plane, this.#workerMetrics.text()])).join('\n');
+  }
+
+  #workers() {
+    return new Map(
+      [...this.#staffed].flatMap(([worker, { line }]) => {
+        const thread = this.#threads.get(worker);
+        return thread === undefined ? [] : [[worker, { line, thread }] as const];
+      }),
+    );
   }
 
   /** Without an answer from the database, what is in memory is still served. */
@@ -278,7 +300,7 @@ export class KlinesPlane {
       statuses: () => this.#options.statuses.all(),
       clockSyncMs,
       recovery: this.#recovery,
-      repairers: repair ? () => this.#repairers() : undefined,
+      repairers: repair ? () => this.#startRepairers() : undefined,
       discovery,
       tickers: () =>
         withTickers().map((venue) => this.#tickers(venue, discovering.includes(venue) ? discovery : undefined)),
@@ -299,11 +321,12 @@ export class KlinesPlane {
     });
   }
 
-  #repairers(): ReadonlyMap<string, TradeRepairer> {
-    return new Map<string, TradeRepairer>([
+  #startRepairers(): ReadonlyMap<string, TradeRepairer> {
+    this.#repairers = new Map<string, TradeRepairer>([
       [FETCHED_VENUE, new TradeFetch(this.#repairOf(FETCHED_VENUE))],
       [WINDOW_VENUE, new WindowFetch(this.#repairOf(WINDOW_VENUE))],
     ]);
+    return this.#repairers;
   }
 
   #repairOf(venue: string): TradeFetchOptions {

@@ -12,6 +12,7 @@ import {
   type PartitionCommand,
   type PartitionReply,
   type SnapshotReader,
+  type Trouble,
 } from '../protocols/partition.ts';
 import { TRADE_BYTES } from '../protocols/trade-layout.ts';
 import { DOORBELL_BYTES, Doorbell } from '../supervision/threads/doorbell.ts';
@@ -19,7 +20,7 @@ import { FrameConsumer, FrameProducer } from '../supervision/threads/frame-ring.
 import { NO_ROOM } from '../supervision/threads/layout.ts';
 import { LoopConsumer } from '../supervision/threads/loop-consumer.ts';
 import { SharedMemory } from '../supervision/threads/memory.ts';
-import { admitToRing, formatRing } from '../supervision/threads/ring-ends.ts';
+import { admitToRing, formatRing, inspectRing } from '../supervision/threads/ring-ends.ts';
 import { frameRing, type RingShape, recordRing, ringBytes } from '../supervision/threads/ring-layout.ts';
 import { THREAD_BLOCK_BYTES, THREAD_DOORBELL_BYTE } from '../supervision/threads/thread-block.ts';
 
@@ -75,6 +76,10 @@ export class PartitionLine {
   #consumer: LoopConsumer | undefined;
   #lastSnapshot: Promise<unknown> = Promise.resolve();
   #nextId = 1;
+  #highWater = 0;
+  #snapshotAtMs = performance.now();
+  /** What the worker last told of its troubles: holes that are open, symbols of which trades may be missing. */
+  troubles = { holes: 0, doubts: 0 };
 
   constructor({ worker, ringCapacity, ports }: PartitionLineOptions) {
     this.worker = worker;
@@ -114,6 +119,33 @@ export class PartitionLine {
     return { worker: this.worker, buffer: memory.buffer, at: 0, bell };
   }
 
+  /** Trades that wait for the worker. */
+  get ringDepth(): number {
+    return this.#ports.reduce((sum, memory) => sum + inspectRing(memory, 0).used, 0);
+  }
+
+  /** Looked at a few times a second. */
+  noteDepth(): void {
+    this.#highWater = Math.max(this.#highWater, this.ringDepth);
+  }
+
+  /** The most that were seen waiting. */
+  get ringHighWater(): number {
+    return Math.max(this.#highWater, this.ringDepth);
+  }
+
+  /** Since the worker last handed over its changed bars. */
+  get snapshotAgeMs(): number {
+    return performance.now() - this.#snapshotAtMs;
+  }
+
+  noteTroubles(troubles: readonly Trouble[]): void {
+    this.troubles = {
+      holes: troubles.reduce((sum, { holes }) => sum + holes.length, 0),
+      doubts: troubles.filter(({ suspectFromUs }) => suspectFromUs !== undefined).length,
+    };
+  }
+
   /** Rejects with TW_KLINE_WORKER_SILENT when no answer comes; a refusal is an answer. */
   ask(command: PartitionCommand, withinMs = ANSWER_WITHIN_MS): Promise<PartitionReply> {
     if (this.#waiting.length >= WAITING_MAX) return Promise.reject(this.#silent(command, 'too many commands wait'));
@@ -135,6 +167,7 @@ export class PartitionLine {
   async #snapshot(reader: SnapshotReader): Promise<Snapshot> {
     const reply = await this.ask({ kind: 'snapshot', reader });
     if (reply.kind !== 'snapshot') return { snapshot: 0, bars: [] };
+    this.#snapshotAtMs = performance.now();
     const records = new Uint8Array(this.#halves[reply.half]!, 0, reply.records * BAR_RECORD_BYTES);
     return { snapshot: reply.snapshot, bars: barsOf(records, compileIntervals(this.#limits.intervals)) };
   }

@@ -7,6 +7,7 @@ import {
   startRepair,
 } from '../actors/trade-repair/behaviour.ts';
 import { AGG_TRADES_WEIGHT, BinanceRest, PAGE_MAX } from '../actors/trade-repair/binance-rest.ts';
+import { isLimit, usedNow } from '../actors/trade-repair/weight-budget.ts';
 import type { PartitionCommand, Trouble } from '../protocols/partition.ts';
 import { tradeRecords } from '../protocols/trade-record.ts';
 import { BINANCE } from '../venues/binance/facts.ts';
@@ -22,9 +23,24 @@ export interface TradeFetchOptions {
   readonly tell: (symbol: number, command: PartitionCommand) => Promise<boolean>;
 }
 
+export interface RepairStats {
+  /** Questions to the venue; those that were answered well ended so many holes and doubts. */
+  readonly asked: number;
+  readonly done: number;
+  readonly failed: number;
+  /** Answers 429 and 418. */
+  readonly limited: number;
+  /** Trades that came. */
+  readonly fetched: number;
+  readonly waiting: number;
+  readonly turnedAway: number;
+  /** Of the venue's budget, in the present minute. */
+  readonly weight: number;
+}
+
 /** Gets what the workers of a venue miss. */
 export interface TradeRepairer {
-  readonly stats: { readonly fetched: number; readonly waiting: number; readonly turnedAway: number };
+  readonly stats: RepairStats;
   /** Told again and again: what is already being done is not done twice. */
   want(troubles: readonly Trouble[]): void;
   close(): void;
@@ -47,16 +63,17 @@ export class TradeFetch implements TradeRepairer {
   #state: RepairState = startRepair(SETTINGS);
   #timer: NodeJS.Timeout | undefined;
   #isClosed = false;
-  #fetched = 0;
+  readonly #count = { asked: 0, done: 0, failed: 0, limited: 0, fetched: 0 };
 
   constructor(options: TradeFetchOptions) {
     this.#options = options;
     this.#rest = new BinanceRest(options.restUrl);
   }
 
-  get stats() {
-    const { waiting, flights, turnedAway } = this.#state;
-    return { fetched: this.#fetched, waiting: waiting.length + flights.length, turnedAway };
+  get stats(): RepairStats {
+    const { waiting, flights, turnedAway, budget } = this.#state;
+    const weight = usedNow(budget, Date.now());
+    return { ...this.#count, waiting: waiting.length + flights.length, turnedAway, weight };
   }
 
   want(troubles: readonly Trouble[]): void {
@@ -82,15 +99,18 @@ export class TradeFetch implements TradeRepairer {
   #run(effect: RepairEffect): void {
     switch (effect.kind) {
       case 'fetch':
+        this.#count.asked++;
         void this.#fetch(effect);
         break;
       case 'resolve':
+        this.#count.done++;
         void this.#options.tell(effect.symbol, effect);
         break;
       case 'doubt':
         void this.#options.tell(effect.symbol, { ...effect, fromUs: 0n });
         break;
       case 'confirm': {
+        this.#count.done++;
         const nowUs = this.#askedUs.get(effect.symbol) ?? this.#options.nowUs();
         void this.#options.tell(effect.symbol, { ...effect, nowUs });
         break;
@@ -104,8 +124,11 @@ export class TradeFetch implements TradeRepairer {
 
   async #fetch({ id, symbol, from, limit }: Extract<RepairEffect, { kind: 'fetch' }>): Promise<void> {
     const name = this.#options.nameOf(symbol);
-    const failed = (status: number, retryAfterS?: number) =>
+    const failed = (status: number, retryAfterS?: number) => {
+      this.#count.failed++;
+      if (isLimit(status)) this.#count.limited++;
       this.#step({ kind: 'failed', id, status, retryAfterS, nowMs: Date.now() });
+    };
     // A symbol that has left meanwhile has no holes any more.
     if (name === undefined)
       return this.#step({ kind: 'page', id, page: undefined, usedWeight: undefined, nowMs: Date.now() });
@@ -117,7 +140,7 @@ export class TradeFetch implements TradeRepairer {
     if (trades.length > 0 && !(await this.#options.tell(symbol, { kind: 'apply-trades', symbol, bytes }))) {
       return failed(0);
     }
-    this.#fetched += trades.length;
+    this.#count.fetched += trades.length;
     const page = { first: trades[0]?.sequence ?? 0n, last: trades.at(-1)?.sequence ?? 0n, count: trades.length };
     this.#step({ kind: 'page', id, page, usedWeight: answer.usedWeight, nowMs: Date.now() });
   }

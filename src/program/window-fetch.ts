@@ -1,5 +1,6 @@
 // Fetches the trades that workers miss from a venue that gives them by time only, and tells the workers what came of it.
 import { BitstampRest } from '../actors/trade-repair/bitstamp-rest.ts';
+import { isLimit, usedNow } from '../actors/trade-repair/weight-budget.ts';
 import {
   receive,
   startWindows,
@@ -11,7 +12,7 @@ import type { Trouble } from '../protocols/partition.ts';
 import { TRADE_FETCHED } from '../protocols/trade-layout.ts';
 import { type Trade, tradeRecords } from '../protocols/trade-record.ts';
 import { BITSTAMP } from '../venues/bitstamp/facts.ts';
-import type { TradeFetchOptions, TradeRepairer } from './trade-fetch.ts';
+import type { RepairStats, TradeFetchOptions, TradeRepairer } from './trade-fetch.ts';
 
 export const WINDOW_VENUE = BITSTAMP.id;
 
@@ -30,16 +31,17 @@ export class WindowFetch implements TradeRepairer {
   readonly #pages = new Map<number, readonly Trade[]>();
   #state: WindowState = startWindows(SETTINGS);
   #isClosed = false;
-  #fetched = 0;
+  readonly #count = { asked: 0, done: 0, failed: 0, limited: 0, fetched: 0 };
 
   constructor(options: TradeFetchOptions) {
     this.#options = options;
     this.#rest = new BitstampRest(options.restUrl);
   }
 
-  get stats() {
-    const { waiting, flights, turnedAway } = this.#state;
-    return { fetched: this.#fetched, waiting: waiting.length + flights.length, turnedAway };
+  get stats(): RepairStats {
+    const { waiting, flights, turnedAway, budget } = this.#state;
+    const weight = usedNow(budget, Date.now());
+    return { ...this.#count, waiting: waiting.length + flights.length, turnedAway, weight };
   }
 
   /** A doubt is no hole yet: the next trade makes it one, and then there is something to prove a window by. */
@@ -71,9 +73,12 @@ export class WindowFetch implements TradeRepairer {
     // A symbol that has left meanwhile has no holes any more.
     if (name === undefined)
       return this.#step({ kind: 'failed', id, status: 0, retryAfterS: undefined, ...this.#now() });
+    this.#count.asked++;
     const answer = await this.#rest.transactions(name, symbol, window);
     if (!answer.ok) {
       const { status, retryAfterS } = answer;
+      this.#count.failed++;
+      if (isLimit(status)) this.#count.limited++;
       return this.#step({ kind: 'failed', id, status, retryAfterS, ...this.#now() });
     }
     const trades = answer.value;
@@ -88,7 +93,8 @@ export class WindowFetch implements TradeRepairer {
     const missing = page.filter(({ sequence }) => sequence >= first && sequence <= last);
     const bytes = tradeRecords(missing, TRADE_FETCHED);
     if (missing.length > 0 && !(await this.#options.tell(symbol, { kind: 'apply-trades', symbol, bytes }))) return;
-    this.#fetched += missing.length;
+    this.#count.fetched += missing.length;
+    this.#count.done++;
     await this.#options.tell(symbol, { kind: 'resolve', symbol, first, last });
   }
 }

@@ -54,6 +54,8 @@ export type PartitionCommand =
   | { readonly kind: 'set-clock'; readonly venue: number; readonly offsetUs: bigint; readonly graceUs: bigint }
   /** Asks what is wrong, if anything changed since the version that was last answered. */
   | { readonly kind: 'troubles'; readonly since: bigint }
+  /** Asks what it has counted in its present life. */
+  | { readonly kind: 'counters' }
   | { readonly kind: 'snapshot'; readonly reader: SnapshotReader }
   /** The snapshot of this number is durable. */
   | { readonly kind: 'commit'; readonly reader: SnapshotReader; readonly snapshot: number };
@@ -63,6 +65,7 @@ export type PartitionReply =
   | { readonly kind: 'refused'; readonly code: string; readonly reason: string }
   | { readonly kind: 'moved-out'; readonly symbol: number; readonly bytes: Uint8Array }
   | { readonly kind: 'troubles'; readonly version: bigint; readonly troubles: readonly Trouble[] }
+  | { readonly kind: 'counters'; readonly counters: Readonly<Record<string, bigint>> }
   /** The bars lie in one half of the worker's snapshot memory and stay there until the snapshot after the next. */
   | { readonly kind: 'snapshot'; readonly snapshot: number; readonly half: 0 | 1; readonly records: number };
 

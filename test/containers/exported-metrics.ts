@@ -1,7 +1,9 @@
 // What the program really exports, read from the text that its exporters write for a small sample.
 import { renderIngestMetrics } from '../../src/actors/kernel-ingest/metrics.ts';
+import { NEW_CLOCK } from '../../src/actors/partition-worker/venue-clock.ts';
 import { ActorMetrics } from '../../src/console/server/actor-metrics.ts';
 import { BookMetrics } from '../../src/program/book-metrics.ts';
+import { WorkerMetrics } from '../../src/program/worker-metrics.ts';
 import type { ExchangeStatus } from '../../src/protocols/exchange.ts';
 import type { LaneSnapshot } from '../../src/protocols/ingest-snapshot.ts';
 import type { ActorInfo } from '../../src/supervision/inspect.ts';
@@ -35,7 +37,25 @@ const lane = {
   ...{ readSeconds: histogram, ackSeconds: histogram, writeRows: histogram, writeSeconds: histogram },
 } as unknown as LaneSnapshot;
 
+const line = {
+  ...{ ringDepth: 0, ringHighWater: 0, snapshotAgeMs: 1, troubles: { holes: 0, doubts: 0 } },
+  ask: async () => ({ kind: 'counters', counters: { applied: 1n } }),
+};
+const thread = { work: () => ({ handled: 0, processing: { count: 0, sumNs: 0 } }) };
+const repair = { asked: 1, done: 1, failed: 0, limited: 0, fetched: 1, waiting: 0, turnedAway: 0, weight: 1 };
+const workers = new Map([[0, { line, thread }]]) as unknown as ReturnType<
+  ConstructorParameters<typeof WorkerMetrics>[0]['workers']
+>;
+
 const text = [
+  await new WorkerMetrics({
+    workers: () => workers,
+    statuses: () => [exchange],
+    verdicts: () => new Map([['binance:BTCUSDT', 'live']]),
+    watchdog: () => ({ restarts: 0, resubscriptions: 0 }),
+    repairs: () => new Map([['binance', repair]]),
+    clocks: () => new Map([['binance', NEW_CLOCK]]),
+  }).text(),
   await new ActorMetrics(10).render([actor], new Map([['/a', 1]]), 1),
   await new BookMetrics(
     () => [exchange],

@@ -115,6 +115,8 @@ export class PartitionWorker {
         return DONE;
       case 'troubles':
         return this.#troubles(command.since);
+      case 'counters':
+        return { kind: 'counters', counters: this.kernel.counters() };
       case 'snapshot':
         return this.#snapshot(command.reader);
       case 'commit':

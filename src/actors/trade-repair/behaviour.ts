@@ -7,6 +7,7 @@
 // worker at once, so a restart asks only for what is still a hole: the work resumes by itself.
 import {
   blocked,
+  isLimit,
   observe,
   spend,
   startBudget,
@@ -187,7 +188,7 @@ function failed(state: RepairState, id: number, status: number, retryAfterS: num
   const [flight, rest] = landed(state, id);
   if (flight === undefined) return [state, []];
   const waiting = [flight.range, ...rest.waiting];
-  if (status === 429 || status === 418) {
+  if (isLimit(status)) {
     const budget = blocked(rest.budget, status, retryAfterS, nowMs);
     return [{ ...rest, waiting, budget }, [{ kind: 'set-timer', delayMs: budget.blockedUntilMs - nowMs }]];
   }

@@ -27,8 +27,19 @@ export function startBudget(limits: WeightLimits): WeightBudget {
 /** 0 when a request of this weight may go now, else how long to wait for it. */
 export function waitFor(budget: WeightBudget, weight: number, nowMs: number): number {
   if (nowMs < budget.blockedUntilMs) return budget.blockedUntilMs - nowMs;
-  const used = Math.floor(nowMs / MINUTE_MS) === budget.minute ? budget.used : 0;
-  return used + weight <= budget.limits.perMinute * budget.limits.share ? 0 : MINUTE_MS - (nowMs % MINUTE_MS);
+  return usedNow(budget, nowMs) + weight <= budget.limits.perMinute * budget.limits.share
+    ? 0
+    : MINUTE_MS - (nowMs % MINUTE_MS);
+}
+
+/** The weight used in the minute of this moment. */
+export function usedNow(budget: WeightBudget, nowMs: number): number {
+  return Math.floor(nowMs / MINUTE_MS) === budget.minute ? budget.used : 0;
+}
+
+/** Slow down, or banned. */
+export function isLimit(status: number): boolean {
+  return status === 429 || status === 418;
 }
 
 export function spend(budget: WeightBudget, weight: number, nowMs: number): WeightBudget {

@@ -3,7 +3,15 @@
 //
 //   told --covered by a window, budget, a free place--> in flight --proven--> filled
 //                                                           \--failed, or proven on one side only--> later, 2 4 8 ... 60 s
-import { blocked, spend, startBudget, type WeightBudget, type WeightLimits, waitFor } from './weight-budget.ts';
+import {
+  blocked,
+  isLimit,
+  spend,
+  startBudget,
+  type WeightBudget,
+  type WeightLimits,
+  waitFor,
+} from './weight-budget.ts';
 
 export const WINDOWS_US = { minute: 60_000_000n, hour: 3_600_000_000n, day: 86_400_000_000n } as const;
 export type WindowName = keyof typeof WINDOWS_US;
@@ -191,7 +199,6 @@ function tryLater(state: WindowState, symbol: number, nowMs: number): WindowStat
 function failed(state: WindowState, id: number, status: number, retryAfterS: number | undefined, times: Times): Step {
   const [flight, rest] = landed(state, id);
   if (flight === undefined) return [state, []];
-  const isLimited = status === 429 || status === 418;
-  const budget = isLimited ? blocked(rest.budget, status, retryAfterS, times.nowMs) : rest.budget;
+  const budget = isLimit(status) ? blocked(rest.budget, status, retryAfterS, times.nowMs) : rest.budget;
   return launch(tryLater({ ...rest, budget }, flight.symbol, times.nowMs), times, []);
 }
