@@ -5,6 +5,7 @@ import type { Command } from './command.ts';
 /** The commands in the order in which `tapeworks help` lists them. */
 const COMMANDS: Readonly<Record<string, () => Promise<{ command: Command }>>> = {
   up: () => import('./up.ts'),
+  doctor: () => import('./doctor.ts'),
   sim: () => import('./sim.ts'),
   collect: () => import('./collect.ts'),
   validate: () => import('./validate.ts'),

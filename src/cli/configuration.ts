@@ -22,7 +22,7 @@ export const CONFIG_OPTION = {
   offers: 'folder',
 } as const satisfies OptionSpec;
 
-const KNOWN = { venues: VENUES.map((venue) => venue.facts.id) } as const;
+export const KNOWN = { venues: VENUES.map((venue) => venue.facts.id) } as const;
 
 /** A configuration that was read and checked, with the files as they are. */
 export interface ReadConfiguration {

@@ -1,4 +1,4 @@
-import { readFileSync, rmSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Logger } from 'pino';
 import { type RunningCommand, startCommand } from '../program/child-process.ts';
@@ -15,6 +15,7 @@ import { readArguments } from './arguments.ts';
 import { type Command, EXIT, type Options } from './command.ts';
 import { CONFIG_OPTION, type ReadConfiguration, readConfiguration, reportIssues } from './configuration.ts';
 import { Progress } from './progress.ts';
+import { serverUrl } from './server-url.ts';
 
 const OPTIONS = {
   config: CONFIG_OPTION,
@@ -75,8 +76,10 @@ async function up(read: ReadConfiguration, options: Settings): Promise<number> {
     const data = resolve(read.config.kernel.data);
     if (options.reset) rmSync(join(data), { recursive: true, force: true });
     const [postgres, redis, venues] = await Promise.all([
-      progress.step('Postgres', () => server(providePostgres, data, read.config.kernel.servers.postgres, stops)),
-      progress.step('Redis', () => server(provideRedis, data, read.config.kernel.servers.redis, stops)),
+      progress.step('Postgres', () =>
+        server(providePostgres, 'DATABASE_URL', data, read.config.kernel.servers.postgres, stops),
+      ),
+      progress.step('Redis', () => server(provideRedis, 'REDIS_URL', data, read.config.kernel.servers.redis, stops)),
       options.live ? LIVE : progress.step('simulated venues', () => simulate(read, stops)),
     ]);
     program = new Program({
@@ -139,22 +142,15 @@ function watch(program: Program, read: ReadConfiguration, folder: string, log: L
 /** The server that the environment names, else the one of kernel.yaml, else an embedded one. */
 async function server(
   provide: typeof providePostgres,
+  variable: 'DATABASE_URL' | 'REDIS_URL',
   folder: string,
   named: { readonly url: string; readonly passwordFile?: string | undefined },
   stops: Stop[],
 ): Promise<ServerAvailability> {
-  const url = named.url === 'embedded' ? undefined : withPassword(named.url, named.passwordFile);
-  const env = { DATABASE_URL: url, REDIS_URL: url, ...process.env };
-  const answer = await provide({ folder, env });
+  const url = serverUrl(variable, named);
+  const answer = await provide({ folder, env: { [variable]: url } });
   if (answer.state === 'up') stops.push(() => answer.stop());
   return answer;
-}
-
-function withPassword(url: string, passwordFile: string | undefined): string {
-  if (passwordFile === undefined) return url;
-  const parsed = new URL(url);
-  parsed.password = encodeURIComponent(readFileSync(passwordFile, 'utf8').trim());
-  return parsed.href;
 }
 
 const realVenues = (venue: string) => {

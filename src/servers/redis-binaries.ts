@@ -18,15 +18,18 @@ const APT_MS = 120_000;
 
 /** redis-server from PATH, else Debian's package unpacked below `cache` without being installed. */
 export async function findRedis(cache: string, say?: (text: string) => void): Promise<RedisSearch> {
-  const onPath = fromPath();
-  if (onPath !== undefined) return { found: onPath };
-  const unpacked = fromFolder(join(resolve(cache), 'redis'));
-  if (unpacked !== undefined) return { found: unpacked };
+  const installed = installedRedis(cache);
+  if (installed !== undefined) return { found: installed };
   if (spawnSync('apt-get', ['--version']).status !== 0 || spawnSync('dpkg', ['--version']).status !== 0) {
     return { missing: "there is no redis-server on PATH, and no apt-get to fetch Debian's package with" };
   }
   say?.('fetching redis-server from Debian, unpacked privately');
   return unpackDebianPackage(resolve(cache));
+}
+
+/** What can be run without fetching anything. */
+export function installedRedis(cache: string): RedisBinary | undefined {
+  return fromPath() ?? fromFolder(join(resolve(cache), 'redis'));
 }
 
 function fromPath(): RedisBinary | undefined {

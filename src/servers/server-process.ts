@@ -128,6 +128,19 @@ export async function claimFolder(place: { readonly name: string; readonly folde
   writeNote(place, { owner: markOf(process.pid) });
 }
 
+interface Life {
+  readonly pid: number;
+  readonly isAlive: boolean;
+}
+
+/** What the note beside a server's folder says, and who of them still lives; undefined where there is no note. */
+export function ownerOfServer(folder: string): { readonly owner: Life; readonly server: Life | undefined } | undefined {
+  const note = readNote({ folder });
+  if (note === undefined) return undefined;
+  const life = (mark: ProcessMark): Life => ({ pid: mark.pid, isAlive: isAlive(mark) });
+  return { owner: life(note.owner), server: note.server === undefined ? undefined : life(note.server) };
+}
+
 async function endOrphan(server: ProcessMark): Promise<void> {
   for (const [signal, patience] of [
     ['SIGINT', STOP_MS],

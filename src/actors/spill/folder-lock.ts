@@ -20,6 +20,12 @@ export function lockFolder(folder: string): () => void {
   return () => rmSync(path, { force: true });
 }
 
+/** Who holds a folder by its lock, and whether that process still lives; undefined where there is no lock. */
+export function holderOfFolder(folder: string): { readonly pid: number; readonly isAlive: boolean } | undefined {
+  const holder = holderIn(join(folder, 'lock.json'));
+  return holder === undefined ? undefined : { pid: holder.pid, isAlive: lives(holder) };
+}
+
 function holderIn(path: string): Holder | undefined {
   try {
     return JSON.parse(readFileSync(path, 'utf8')) as Holder;

@@ -1,6 +1,7 @@
 import { COMMAND_ERRORS } from './command.ts';
 import { CONFIG_ERRORS } from './config.ts';
 import { CONSOLE_ERRORS } from './console.ts';
+import { DOCTOR_ERRORS } from './doctor.ts';
 import { INGEST_ERRORS } from './ingest.ts';
 import { KLINE_ERRORS } from './kline.ts';
 import { RUNTIME_ERRORS } from './runtime.ts';
@@ -21,6 +22,7 @@ export const ERROR_TABLE = {
   kline: KLINE_ERRORS,
   console: CONSOLE_ERRORS,
   command: COMMAND_ERRORS,
+  doctor: DOCTOR_ERRORS,
 } as const;
 
 const ALL_ERRORS = {
@@ -31,9 +33,15 @@ const ALL_ERRORS = {
   ...KLINE_ERRORS,
   ...CONSOLE_ERRORS,
   ...COMMAND_ERRORS,
+  ...DOCTOR_ERRORS,
 } as const satisfies Record<string, ErrorEntry>;
 
 export type ErrorCode = keyof typeof ALL_ERRORS;
+
+/** What to do about an error with this code. */
+export function remedyFor(code: ErrorCode): string {
+  return ALL_ERRORS[code].remedy;
+}
 
 /** An error with a code from the table. `message` says what happened and where; `remedy` says what to do. */
 export class TapeworksError extends Error {
@@ -45,7 +53,7 @@ export class TapeworksError extends Error {
   constructor(code: ErrorCode, message: string, details: Record<string, unknown> = {}, options?: ErrorOptions) {
     super(message, options);
     this.code = code;
-    this.remedy = ALL_ERRORS[code].remedy;
+    this.remedy = remedyFor(code);
     this.details = details;
   }
 }
