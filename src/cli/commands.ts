@@ -16,6 +16,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<{ command: Command }>>> = 
   audit: () => import('./audit.ts'),
   dlq: () => import('./dlq.ts'),
   spill: () => import('./spill.ts'),
+  completion: () => import('./completion.ts'),
 };
 
 /** Every command with its name; only the help and the shells' completion need them all. */
