@@ -1,9 +1,11 @@
 // Builds what is out of date, and only that: TypeScript into dist/, AssemblyScript kernels into dist/src/kernels/,
 // the dashboard into dist/console/. Each step remembers the digest of its inputs in dist/.built/.
+// Steps do not wait for each other: a first build takes as long as its longest step where there are cores enough.
 //   node scripts/build.mjs [--quiet]
-import { spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -32,27 +34,37 @@ function digestOf(files) {
   return hash.digest('hex');
 }
 
+const due = [];
+
+/** Remembers what is out of date; `run` returns a promise where it waits for a tool. */
 function step(name, inputs, run) {
   if (inputs.length === 0) return;
   const stamp = join(root, 'dist/.built', name);
   const digest = digestOf([...inputs, 'package-lock.json', 'scripts/build.mjs']);
   if (existsSync(stamp) && readFileSync(stamp, 'utf8') === digest) return;
+  due.push({ name, stamp, digest, run });
+}
+
+async function build({ name, stamp, digest, run }) {
   const started = performance.now();
-  if (!quiet) process.stderr.write(`building ${name} ... `);
-  run();
+  await run();
   mkdirSync(dirname(stamp), { recursive: true });
   writeFileSync(stamp, digest);
-  if (!quiet) process.stderr.write(`${((performance.now() - started) / 1000).toFixed(1)} s\n`);
+  if (!quiet)
+    process.stderr.write(`  built  ${name.padEnd(18)} ${((performance.now() - started) / 1000).toFixed(1)} s\n`);
 }
 
 function tool(module, args) {
-  const result = spawnSync(process.execPath, [join(root, 'node_modules', module), ...args], {
+  const child = spawn(process.execPath, [join(root, 'node_modules', module), ...args], {
     cwd: root,
-    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'pipe'],
   });
-  if (result.status === 0) return;
-  process.stderr.write(`\n${result.stdout}${result.stderr}`);
-  process.exit(1);
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text) => (output += text));
+  return new Promise((done, fail) => {
+    child.once('error', fail);
+    child.once('close', (code) => (code === 0 ? done() : fail(new Error(output.trim() || `${module} failed`))));
+  });
 }
 
 const sources = ['src', 'bench', 'test', 'scripts', 'examples'].flatMap((folder) =>
@@ -68,7 +80,7 @@ step('typescript', [...sources.filter((file) => file.endsWith('.ts')), ...contra
       if (!existsSync(join(root, file.slice('dist/'.length).replace(/\.js$/, '.ts')))) rmSync(join(root, file));
     }
   }
-  tool('typescript/bin/tsc', ['-p', 'tsconfig.json']);
+  return tool('typescript/bin/tsc', ['-p', 'tsconfig.json']);
 });
 
 step(
@@ -91,7 +103,7 @@ for (const file of kernelFiles.filter((name) => !name.slice(assembly.length + 1)
   const shared = kernelFiles.filter((other) => other.slice(assembly.length + 1).includes('/'));
   step(`kernel-${name}`, [file, ...shared], () => {
     mkdirSync(join(root, 'dist/src/kernels'), { recursive: true });
-    tool('assemblyscript/bin/asc.js', [
+    return tool('assemblyscript/bin/asc.js', [
       file,
       ...['--outFile', `dist/src/kernels/${name}.wasm`, '--runtime', 'stub', '--noAssert', '-O3', '--converge'],
       ...['--enable', 'simd', '--enable', 'bulk-memory'],
@@ -101,7 +113,25 @@ for (const file of kernelFiles.filter((name) => !name.slice(assembly.length + 1)
 }
 
 // The dashboard speaks the protocols' types, so that it is checked and built anew when they change.
-step('dashboard', [...filesBelow(web), ...filesBelow('src/protocols', (file) => file.endsWith('.ts'))], () => {
-  tool('typescript/bin/tsc', ['-p', `${web}/tsconfig.json`]);
-  tool('vite/bin/vite.js', ['build', '--config', `${web}/vite.config.ts`, '--logLevel', 'warn']);
-});
+const webInputs = [...filesBelow(web), ...filesBelow('src/protocols', (file) => file.endsWith('.ts'))];
+step('dashboard', webInputs, () =>
+  Promise.all([
+    tool('typescript/bin/tsc', ['-p', `${web}/tsconfig.json`]),
+    tool('vite/bin/vite.js', ['build', '--config', `${web}/vite.config.ts`, '--logLevel', 'warn']),
+  ]),
+);
+
+// The longest first, so that none is left over at the end.
+const order = ['kernel-', 'dashboard', 'typescript', 'assets'];
+const rank = ({ name }) => order.findIndex((start) => name.startsWith(start));
+due.sort((a, b) => rank(a) - rank(b));
+if (due.length > 0 && !quiet) process.stderr.write(`building ${due.map(({ name }) => name).join(', ')}\n`);
+const work = async () => {
+  for (let next = due.shift(); next !== undefined; next = due.shift()) await build(next);
+};
+try {
+  await Promise.all(Array.from({ length: Math.max(2, availableParallelism()) }, work));
+} catch (error) {
+  process.stderr.write(`\n${error.message}\n`);
+  process.exit(1);
+}

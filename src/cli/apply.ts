@@ -1,10 +1,10 @@
 import { createInterface } from 'node:readline/promises';
 import { APPLY_ROUTE, PLAN_ROUTE, type TopologyReply } from '../protocols/control-api.ts';
 import { renderPlan } from '../supervision/topology/render-plan.ts';
+import { consoleUrl, URL_OPTION } from './addresses.ts';
 import { readArguments, usage } from './arguments.ts';
 import { type Command, EXIT, type Options } from './command.ts';
 import { CONFIG_OPTION, readConfiguration, reportIssues } from './configuration.ts';
-import { URL_OPTION } from './console-client.ts';
 import { askControl, requestFor } from './control-client.ts';
 import { takesColour } from './terminal.ts';
 
@@ -32,7 +32,8 @@ Shows the plan, asks, and has the running system carry it out. If a step fails, 
   examples: ['tapeworks apply', 'TAPEWORKS_TOKEN=$(cat secrets/token) tapeworks apply /etc/tapeworks --yes --json'],
   async run(args) {
     const { values, positionals } = readArguments(args, OPTIONS, 1);
-    const { json = false, yes = false, config, url } = values;
+    const { json = false, yes = false, config } = values;
+    const url = await consoleUrl(values.url);
     const asks = process.stdin.isTTY && process.stdout.isTTY && !json;
     if (!yes && !asks) throw usage('there is nobody to ask: say --yes');
     const desired = await readConfiguration(positionals[0] ?? config, config);

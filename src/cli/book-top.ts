@@ -16,12 +16,10 @@ import { type LadderSummary, renderLadder } from './book-ladder.ts';
 import { EXIT } from './command.ts';
 import { paintFor, unpainted } from './terminal.ts';
 
-export const GRPC_ADDRESS = '127.0.0.1:50051';
-
 /** The options of `top` that matter here, as they were given. */
 export interface BookTopOptions {
   readonly book: string;
-  readonly grpc?: string | undefined;
+  readonly grpc: string;
   readonly ca?: string | undefined;
   readonly depth?: string | undefined;
   readonly json?: boolean | undefined;
@@ -62,7 +60,7 @@ export async function runBookTop(options: BookTopOptions): Promise<number> {
 }
 
 function settingsOf(options: BookTopOptions): Settings {
-  const { book: symbol, grpc: address = GRPC_ADDRESS, ca, depth = '0', json = false, once = false } = options;
+  const { book: symbol, grpc: address, ca, depth = '0', json = false, once = false } = options;
   if (symbol === '') throw usage('--book: expected a symbol, such as BTC-USD');
   if (!/^\d{1,3}$/.test(depth)) throw usage('--depth: expected a number of levels');
   return { symbol, address, ca, depth: Number(depth), json, once };

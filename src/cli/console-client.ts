@@ -1,16 +1,6 @@
 import type { Refusal } from '../protocols/console-api.ts';
 import { TapeworksError } from '../protocols/errors/index.ts';
 import { isLoopback } from '../supervision/topology/check-kernel.ts';
-import type { OptionSpec } from './command.ts';
-
-export const CONSOLE_URL = 'http://127.0.0.1:9090';
-
-export const URL_OPTION = {
-  type: 'string',
-  value: 'URL',
-  default: CONSOLE_URL,
-  about: 'address of the running system',
-} as const satisfies OptionSpec;
 
 const TIMEOUT_MS = 10_000;
 

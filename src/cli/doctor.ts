@@ -1,4 +1,3 @@
-import { resolve } from 'node:path';
 import { type ConfigIssue, renderIssue } from '../protocols/config-issue.ts';
 import type { Configuration } from '../supervision/topology/load.ts';
 import { checkConfiguration, KERNEL_FILE, TOPOLOGY_FILE } from '../supervision/topology/load.ts';
@@ -13,6 +12,7 @@ import { needsOf, probeClock, probeMachine, probePinning } from './doctor/probe-
 import { probeClaims, probeFolder, probePort } from './doctor/probe-places.ts';
 import { probePostgres, probeRedis } from './doctor/probe-servers.ts';
 import { hanging } from './help.ts';
+import { placesOf } from './preflight.ts';
 import { serverUrl } from './server-url.ts';
 import { outputColumns, type Paint, paintFor, plain } from './terminal.ts';
 
@@ -54,8 +54,7 @@ async function examine(folder: string): Promise<Finding[]> {
   const read = await readConfiguration(folder, folder);
   const config = read.ok ? read.value.config : defaults();
   const { kernel } = config;
-  const data = resolve(kernel.data);
-  const spill = resolve(data, kernel.spill.folder);
+  const { data, spill, ports: wanted, needs: space } = placesOf(config);
   const claims = probeClaims(data, spill);
   const running = claims.find(({ owner }) => owner.isAlive)?.owner.pid;
   const place = { data, isRunning: running !== undefined };
@@ -67,17 +66,9 @@ async function examine(folder: string): Promise<Finding[]> {
     await probeRedis({ ...place, url: urls.redis }),
     await probePostgres({ ...place, url: urls.postgres }),
   ];
-  const wanted = [
-    ['HTTP', kernel.http.host, kernel.http.port],
-    ['gRPC', kernel.grpc.host, kernel.grpc.port],
-    ['simulated venues', '127.0.0.1', kernel.simulation.port],
-  ] as const;
   const ports = await Promise.all(wanted.map(([use, host, port]) => probePort(use, host, port, running)));
   const folders = [probeFolder('data', data), probeFolder('spill', spill)];
-  const needs = {
-    ...{ spillBytes: kernel.spill.maxBytes, minFreeBytes: kernel.spill.minFreeBytes },
-    isPostgresEmbedded: urls.postgres === undefined,
-  };
+  const needs = { ...space, isPostgresEmbedded: urls.postgres === undefined };
   const clocks = [
     ...(redis.state === 'answers' ? [{ name: 'Redis', ...redis.facts.clock }] : []),
     ...(postgres.state === 'answers' ? [{ name: 'Postgres', ...postgres.facts.clock }] : []),

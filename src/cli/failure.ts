@@ -1,5 +1,5 @@
 import { CHILD_VARIABLE } from '../program/child-process.ts';
-import type { ErrorCode, TapeworksError } from '../protocols/errors/index.ts';
+import { type ErrorCode, TapeworksError } from '../protocols/errors/index.ts';
 import { EXIT } from './command.ts';
 
 /** Codes that do not simply mean "failed" to a script. */
@@ -9,6 +9,7 @@ const EXIT_OF: Partial<Record<ErrorCode, number>> = {
   TW_CONTROL_UNREACHABLE: EXIT.unavailable,
   TW_CONSOLE_UNREACHABLE: EXIT.unavailable,
   TW_SERVER_UNREACHABLE: EXIT.unavailable,
+  TW_UNEXPECTED: EXIT.internal,
 };
 
 /** Why something failed, in the words of the cause; some libraries leave the message empty. */
@@ -17,6 +18,25 @@ export function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const { code } = error as NodeJS.ErrnoException;
   return error.message !== '' ? error.message : (code ?? error.name);
+}
+
+/** Failures of the system that have a code and a remedy of ours, wherever they come from. */
+const CODE_OF: Readonly<Record<string, ErrorCode>> = {
+  ENOSPC: 'TW_DISK_FULL',
+  EDQUOT: 'TW_DISK_FULL',
+  EROFS: 'TW_FOLDER_READ_ONLY',
+  EACCES: 'TW_FOLDER_READ_ONLY',
+  EPERM: 'TW_FOLDER_READ_ONLY',
+  EADDRINUSE: 'TW_PORT_TAKEN',
+};
+
+/** Anything that was thrown, as a coded error. */
+export function codedError(error: unknown): TapeworksError {
+  if (error instanceof TapeworksError) return error;
+  const code = CODE_OF[(error as NodeJS.ErrnoException | undefined)?.code ?? ''];
+  if (code !== undefined) return new TapeworksError(code, reasonOf(error), {}, { cause: error });
+  const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  return new TapeworksError('TW_UNEXPECTED', text, {}, { cause: error });
 }
 
 /** Says what went wrong and what to do, for people on stderr or for programs on stdout; the answer is the exit code. */

@@ -1,8 +1,7 @@
 import { CHILD_VARIABLE } from '../program/child-process.ts';
-import { TapeworksError } from '../protocols/errors/index.ts';
 import { EXIT } from './command.ts';
 import { commandNamed, loadCommands } from './commands.ts';
-import { reportError } from './failure.ts';
+import { codedError, reportError } from './failure.ts';
 import { renderCommands, renderHelp } from './help.ts';
 import { outputColumns } from './terminal.ts';
 
@@ -30,17 +29,20 @@ if (process.env[CHILD_VARIABLE] !== undefined) {
   (process.stdin as { unref?(): void }).unref?.();
 }
 
-// A reader that has seen enough (`| head`) closes the pipe; the command is then done, not broken.
+// A reader that has seen enough (`| head`) closes the pipe; the command is then done, not broken. One that has servers to
+// stop is asked to stop them.
+let isReaderGone = false;
 for (const stream of [process.stdout, process.stderr]) {
   stream.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EPIPE') throw error;
-    process.exit(EXIT.ok);
+    if (process.listenerCount('SIGTERM') === 0) process.exit(EXIT.ok);
+    if (!isReaderGone) process.kill(process.pid, 'SIGTERM');
+    isReaderGone = true;
   });
 }
 
 try {
   process.exitCode = await main(process.argv.slice(2));
 } catch (error) {
-  if (!(error instanceof TapeworksError)) throw error;
-  process.exitCode = reportError(error, process.argv.includes('--json'));
+  process.exitCode = reportError(codedError(error), process.argv.includes('--json'));
 }

@@ -4,10 +4,10 @@ import { type PlanView, viewOf } from '../protocols/topology-plan.ts';
 import { compileTopology } from '../supervision/topology/compile.ts';
 import { planTopology } from '../supervision/topology/plan.ts';
 import { renderPlan } from '../supervision/topology/render-plan.ts';
+import { consoleUrl, URL_OPTION } from './addresses.ts';
 import { readArguments } from './arguments.ts';
 import { type Command, EXIT, JSON_OPTION, type Options } from './command.ts';
 import { CONFIG_FOLDER, CONFIG_OPTION, readConfiguration, reportIssues } from './configuration.ts';
-import { URL_OPTION } from './console-client.ts';
 import { askControl, requestFor } from './control-client.ts';
 import { takesColour } from './terminal.ts';
 
@@ -31,7 +31,8 @@ With one path (${CONFIG_FOLDER} unless given), compares it with what runs at --u
   examples: ['tapeworks plan', 'tapeworks plan config/topology.yaml my-topology.yaml'],
   async run(args) {
     const { values, positionals } = readArguments(args, OPTIONS, 2);
-    const { json = false, config, url } = values;
+    const { json = false, config } = values;
+    const url = await consoleUrl(values.url);
     const [first = config, second] = positionals;
     const desired = await readConfiguration(second ?? first, config);
     if (!desired.ok) return reportIssues(desired.issues, json);

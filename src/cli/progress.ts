@@ -1,37 +1,42 @@
 import type { Program } from '../program/program.ts';
 import type { ServerAvailability } from '../servers/index.ts';
+import { hanging } from './help.ts';
+import { type Paint, paintFor } from './terminal.ts';
 
-const BOLD = '\u001b[1m';
-const DIM = '\u001b[2m';
-const GREEN = '\u001b[32m';
-const YELLOW = '\u001b[33m';
-const RED = '\u001b[31m';
-const PLAIN = '\u001b[0m';
+const INDENT = '        ';
 
 /** Says what is being started, what came up, and where to look next. Programs get one JSON object instead. */
 export class Progress {
   readonly #isJson: boolean;
-  readonly #hasColour = process.stderr.isTTY === true && process.env['NO_COLOR'] === undefined;
+  readonly #paint: Paint = paintFor(process.stderr);
   readonly #startedMs = performance.now();
+  readonly #pending = new Set<string>();
 
   constructor(isJson: boolean) {
     this.#isJson = isJson;
   }
 
-  /** Runs a step and says how long it took, or what went wrong with it. */
+  /** Runs a step and says how long it took, or what went wrong with it. A terminal shows meanwhile what is waited for. */
   async step<T>(what: string, run: () => Promise<T>): Promise<T> {
     const startedMs = performance.now();
+    this.#pending.add(what);
+    this.#showPending();
     try {
       const result = await run();
       const down = isDown(result) ? result : undefined;
-      const mark = down === undefined ? this.#paint(GREEN, 'up  ') : this.#paint(YELLOW, 'down');
+      const mark = down === undefined ? this.#paint('up  ', 'green') : this.#paint('down', 'yellow');
       const seconds = ((performance.now() - startedMs) / 1000).toFixed(1);
-      this.#say(`  ${mark}  ${what.padEnd(18)} ${this.#paint(DIM, `${seconds} s`)}`);
-      if (down !== undefined) this.#say(`        ${down.code}: ${down.reason}\n        ${down.remedy}`);
+      this.#done(what, `  ${mark}  ${what.padEnd(18)} ${this.#paint(`${seconds} s`, 'dim')}`);
+      if (down !== undefined) {
+        const reason = lastLines(down.reason);
+        this.#say([`${down.code}: ${reason}`, down.remedy].flatMap((text) => this.#filled(text)).join('\n'));
+      }
       return result;
     } catch (error) {
-      this.#say(`  ${this.#paint(RED, 'fail')}  ${what}`);
+      this.#done(what, `  ${this.#paint('fail', 'red')}  ${what}`);
       throw error;
+    } finally {
+      this.#showPending();
     }
   }
 
@@ -46,33 +51,62 @@ export class Progress {
       return;
     }
     const symbol = program.defaultSymbol ?? 'BTC-USD';
+    const hints = [
+      [`npx tapeworks top --book ${symbol}`, 'the merged order book, live'],
+      ['npx tapeworks top', 'the actors'],
+      ['npx tapeworks status', 'health, in words'],
+      ['npx tapeworks help', 'everything else'],
+    ] as const;
+    const width = Math.max(...hints.map(([command]) => command.length)) + 2;
     this.#say(`
-  ${this.#paint(BOLD, 'Tapeworks is up')} after ${seconds.toFixed(1)} s, with ${isLive ? 'the real' : 'simulated'} venues.
+  ${this.#paint('Tapeworks is up', 'bold')} after ${seconds.toFixed(1)} s, with ${isLive ? 'the real' : 'simulated'} venues.
 
-    dashboard   ${this.#paint(BOLD, url ?? 'off')}
-    gRPC        ${this.#paint(BOLD, grpc ?? 'off')}
+    dashboard   ${this.#paint(url ?? 'off', 'bold')}
+    gRPC        ${this.#paint(grpc ?? 'off', 'bold')}
 
   Try next, in another terminal:
-    npx tapeworks top --book ${symbol}     the merged order book, live
-    npx tapeworks top                    the actors
-    npx tapeworks status                 health, in words
-    npx tapeworks help                   everything else
+${hints.map(([command, what]) => `    ${command.padEnd(width)}${what}`).join('\n')}
 
   Ctrl-C stops everything that was started here; the data stays.
 `);
   }
 
   stopping(): void {
-    this.#say(`  ${this.#paint(DIM, 'stopping ...')}`);
+    this.#say(`  ${this.#paint('stopping ...', 'dim')}`);
   }
 
-  #paint(colour: string, text: string): string {
-    return this.#hasColour ? `${colour}${text}${PLAIN}` : text;
+  stopped(seconds: number): void {
+    this.#say(`  ${this.#paint(`stopped after ${seconds.toFixed(1)} s; the data stays`, 'dim')}`);
+  }
+
+  #done(what: string, line: string): void {
+    this.#pending.delete(what);
+    this.#say(line);
+  }
+
+  #filled(text: string): string[] {
+    return hanging(INDENT, text, Math.min(120, process.stderr.columns ?? 120));
+  }
+
+  /** One line that is overwritten; nothing where it would be kept, as in a file. */
+  #showPending(): void {
+    if (this.#isJson || process.stderr.isTTY !== true) return;
+    const names = [...this.#pending].join(', ');
+    const line =
+      names === '' ? '' : `  ${this.#paint(`...   ${names}`.slice(0, (process.stderr.columns ?? 80) - 3), 'dim')}`;
+    process.stderr.write(`\r\u001b[K${line}`);
   }
 
   #say(text: string): void {
-    if (!this.#isJson) process.stderr.write(`${text}\n`);
+    if (this.#isJson) return;
+    process.stderr.write(process.stderr.isTTY === true ? `\r\u001b[K${text}\n` : `${text}\n`);
   }
+}
+
+/** A server's log can be long; what it says last is why it ended. */
+function lastLines(reason: string): string {
+  const lines = reason.trim().split('\n');
+  return lines.length <= 3 ? lines.join(' ') : [lines[0], '...', ...lines.slice(-2)].join(' ');
 }
 
 function isDown(result: unknown): result is Extract<ServerAvailability, { state: 'down' }> {

@@ -1,7 +1,8 @@
 import type { Health, Pulse } from '../protocols/console-api.ts';
+import { consoleUrl, URL_OPTION } from './addresses.ts';
 import { readArguments } from './arguments.ts';
 import { type Command, EXIT, JSON_OPTION, type Options } from './command.ts';
-import { readConsole, URL_OPTION } from './console-client.ts';
+import { readConsole } from './console-client.ts';
 import { type Paint, paintFor, plain, short, span } from './terminal.ts';
 
 const OPTIONS = { url: URL_OPTION, json: JSON_OPTION } as const satisfies Options;
@@ -21,7 +22,7 @@ Asks the running system for its health, its parts and what to look at. TAPEWORKS
   ],
   async run(args) {
     const { values } = readArguments(args, OPTIONS, 0);
-    const { body } = await readConsole<Pulse>(values.url, '/api/pulse');
+    const { body } = await readConsole<Pulse>(await consoleUrl(values.url), '/api/pulse');
     const text = values.json === true ? `${JSON.stringify(body)}\n` : renderStatus(body, paintFor(process.stdout));
     process.stdout.write(text);
     return EXIT_OF[body.status];

@@ -1,8 +1,9 @@
 import { ACTOR_STATES, type ActorsMessage, type Pulse, VALUE } from '../protocols/console-api.ts';
+import { consoleUrl, GRPC_ADDRESS, grpcAddress, URL_OPTION } from './addresses.ts';
 import { readArguments, usage } from './arguments.ts';
-import { GRPC_ADDRESS, runBookTop } from './book-top.ts';
+import { runBookTop } from './book-top.ts';
 import { type Command, EXIT, type Options } from './command.ts';
-import { followConsole, readConsole, URL_OPTION } from './console-client.ts';
+import { followConsole, readConsole } from './console-client.ts';
 import { paintFor, unpainted } from './terminal.ts';
 import { type ActorLine, chosenLines, FIRST_VIEW, press, renderTop, type TopView, takeMessage } from './top-screen.ts';
 
@@ -11,7 +12,11 @@ const PLAIN_COLUMNS = 110;
 const OPTIONS = {
   book: { type: 'string', value: 'SYMBOL', about: 'show the merged book of this symbol instead', offers: 'instrument' },
   url: URL_OPTION,
-  grpc: { type: 'string', value: 'HOST:PORT', about: `with --book: address of the gRPC server (${GRPC_ADDRESS})` },
+  grpc: {
+    type: 'string',
+    value: 'HOST:PORT',
+    about: `with --book: address of the gRPC server (that of kernel.yaml, else ${GRPC_ADDRESS})`,
+  },
   ca: {
     ...{ type: 'string', value: 'FILE', offers: 'file' },
     about: "with --book: PEM file of the authority that the server's certificate comes from (plain text without it)",
@@ -41,10 +46,12 @@ Shows the supervision tree of a running system as it works: state, thread and co
   ],
   async run(args) {
     const { values } = readArguments(args, OPTIONS, 0);
-    if (values.book !== undefined) return runBookTop({ ...values, book: values.book });
+    if (values.book !== undefined)
+      return runBookTop({ ...values, book: values.book, grpc: await grpcAddress(values.grpc) });
     const stranger = (['grpc', 'ca', 'depth'] as const).find((name) => values[name] !== undefined);
     if (stranger !== undefined) throw usage(`--${stranger} goes with --book SYMBOL`);
-    const { url, json = false, once = false } = values;
+    const { json = false, once = false } = values;
+    const url = await consoleUrl(values.url);
     if (process.stdout.isTTY && process.stdin.isTTY && !json && !once) return watch(url);
     const lines = takeMessage([], (await readConsole<ActorsMessage>(url, '/api/actors')).body);
     if (json) process.stdout.write(`${JSON.stringify(lines.map(asObject))}\n`);

@@ -1,5 +1,5 @@
-import { rmSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { existsSync, lstatSync, readdirSync, realpathSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { type RunningCommand, startCommand } from '../program/child-process.ts';
 import { createLog, logLifecycle } from '../program/log.ts';
@@ -14,6 +14,7 @@ import { VENUES, venueNamed } from '../venues/index.ts';
 import { readArguments } from './arguments.ts';
 import { type Command, EXIT, type Options } from './command.ts';
 import { CONFIG_OPTION, type ReadConfiguration, readConfiguration, reportIssues } from './configuration.ts';
+import { placesOf, preflight } from './preflight.ts';
 import { Progress } from './progress.ts';
 import { serverUrl } from './server-url.ts';
 
@@ -55,6 +56,7 @@ Starts everything that the configuration asks for: Postgres and Redis where none
     const options: Settings = { folder: values.config, live: values.live, reset: values.reset, json: values.json };
     const read = await readConfiguration(options.folder, options.folder);
     if (!read.ok) return reportIssues(read.issues, options.json);
+    await preflight(read.value.config, options.live);
     return up(read.value, options);
   },
 };
@@ -73,8 +75,8 @@ async function up(read: ReadConfiguration, options: Settings): Promise<number> {
     (code) => process.exit(code),
   );
   try {
-    const data = resolve(read.config.kernel.data);
-    if (options.reset) rmSync(join(data), { recursive: true, force: true });
+    const { data } = placesOf(read.config);
+    if (options.reset) forgetData(data);
     const [postgres, redis, venues] = await Promise.all([
       progress.step('Postgres', () =>
         server(providePostgres, 'DATABASE_URL', data, read.config.kernel.servers.postgres, stops),
@@ -107,12 +109,29 @@ async function up(read: ReadConfiguration, options: Settings): Promise<number> {
     });
     return await ended;
   } finally {
-    progress.stopping();
+    const stoppingMs = performance.now();
+    if (stops.length > 0) progress.stopping();
     await program?.stop();
     for (const stop of stops.reverse()) await stop();
+    if (stops.length > 0) progress.stopped((performance.now() - stoppingMs) / 1000);
     forget();
   }
 }
+
+/** Everything but the servers' programs, which would only have to be fetched again. */
+function forgetData(data: string): void {
+  if (!existsSync(data)) return;
+  for (const name of readdirSync(data)) {
+    if (name === 'cache') continue;
+    const path = join(data, name);
+    // Below a folder that Postgres may not enter, its data is elsewhere, with its notes beside it.
+    const moved = lstatSync(path).isSymbolicLink() && existsSync(path) ? realpathSync(path) : undefined;
+    if (moved !== undefined) for (const end of ['', '.secret', '.log', '.owner.json']) erase(`${moved}${end}`);
+    erase(path);
+  }
+}
+
+const erase = (path: string) => rmSync(path, { recursive: true, force: true });
 
 /** Applies each settled change of the configuration folder; a wrong one is reported and changes nothing. */
 function watch(program: Program, read: ReadConfiguration, folder: string, log: Logger): Stop {

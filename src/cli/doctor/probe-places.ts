@@ -5,6 +5,7 @@ import {
   openSync,
   readdirSync,
   readlinkSync,
+  realpathSync,
   rmSync,
   statfsSync,
   statSync,
@@ -159,8 +160,11 @@ function tryWriting(folder: string): FolderFacts['write'] {
 /** Who says that the folders are theirs. */
 export function probeClaims(data: string, spill: string): readonly ClaimFacts[] {
   const servers = ['postgres', 'redis'].map((name) => {
-    const note = ownerOfServer(join(data, name));
-    return note && { file: join(data, `${name}.owner.json`), ...note };
+    const path = join(data, name);
+    // Below a folder that Postgres may not enter, this is a link, and the notes are where it leads.
+    const folder = existsSync(path) ? realpathSync(path) : path;
+    const note = ownerOfServer(folder);
+    return note && { file: `${folder}.owner.json`, ...note };
   });
   const holder = holderOfFolder(spill);
   const lock = holder && { file: join(spill, 'lock.json'), owner: holder };

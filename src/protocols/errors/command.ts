@@ -17,6 +17,15 @@ export const COMMAND_ERRORS = {
     means: 'A command was called with arguments that do not fit it.',
     remedy: 'Run `tapeworks help COMMAND` for its arguments and examples.',
   },
+  TW_ALREADY_RUNNING: {
+    means: 'Another tapeworks works on the same data folder.',
+    remedy:
+      'See it with `tapeworks status`, or stop it; for a second one set other ports and another `data` in kernel.yaml.',
+  },
+  TW_UNEXPECTED: {
+    means: 'A command met something that it has no word for: a defect of the program.',
+    remedy: 'Report it with the lines above.',
+  },
   TW_SERVER_UNREACHABLE: {
     means: 'The Postgres or Redis that a command works on is not named, or does not answer.',
     remedy:

@@ -2,9 +2,8 @@ import type { ErrorEntry } from './index.ts';
 
 export const CONSOLE_ERRORS = {
   TW_PORT_TAKEN: {
-    means: 'The address that a server should listen on is in use by another process.',
-    remedy:
-      'Stop the other process (`ss -ltnp` names it), or set another port in config/kernel.yaml; 0 takes any free one.',
+    means: 'A port that the configuration names is held by another program.',
+    remedy: 'Stop that program, or set another port in config/kernel.yaml: http.port, grpc.port, simulation.port.',
   },
   TW_BIND_REFUSED: {
     means: 'The machine does not let a server listen on the configured address.',

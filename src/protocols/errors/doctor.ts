@@ -34,10 +34,6 @@ export const DOCTOR_ERRORS = {
     means: 'The process may open fewer files and sockets than the configured limits allow clients to use.',
     remedy: 'Raise it with `ulimit -n 65536`, LimitNOFILE= in systemd or ulimits.nofile in compose.',
   },
-  TW_PORT_TAKEN: {
-    means: 'A port that the configuration names is held by another program.',
-    remedy: 'Stop that program, or set another port in config/kernel.yaml: http.port, grpc.port, simulation.port.',
-  },
   TW_SERVER_TOO_OLD: {
     means: 'Redis or Postgres is older than what is tested.',
     remedy: 'Use Redis 7.0 or newer, and Postgres 14 or newer.',

@@ -1,0 +1,48 @@
+// What would keep a start from succeeding, found before anything is started: one sentence and its remedy, not a cascade.
+import { resolve } from 'node:path';
+import { type ErrorCode, TapeworksError } from '../protocols/errors/index.ts';
+import type { Configuration } from '../supervision/topology/load.ts';
+import type { Finding } from './doctor/finding.ts';
+import { judgeFolder, judgePort } from './doctor/judge-places.ts';
+import { probeClaims, probeFolder, probePort } from './doctor/probe-places.ts';
+
+/** The places that a configuration claims, with paths made whole. */
+export function placesOf({ kernel }: Configuration) {
+  const data = resolve(kernel.data);
+  return {
+    data,
+    spill: resolve(data, kernel.spill.folder),
+    needs: { spillBytes: kernel.spill.maxBytes, minFreeBytes: kernel.spill.minFreeBytes },
+    ports: [
+      ['HTTP', kernel.http.host, kernel.http.port],
+      ['gRPC', kernel.grpc.host, kernel.grpc.port],
+      ['simulated venues', '127.0.0.1', kernel.simulation.port],
+    ] as const,
+  };
+}
+
+/** Throws the first thing that stands in the way of a start. */
+export async function preflight(config: Configuration, isLive: boolean): Promise<void> {
+  const { data, spill, needs, ports } = placesOf(config);
+  const holder = probeClaims(data, spill).find(({ owner }) => owner.isAlive && owner.pid !== process.pid);
+  if (holder !== undefined) {
+    const text = `tapeworks already runs on ${data}, as process ${holder.owner.pid}`;
+    throw new TapeworksError('TW_ALREADY_RUNNING', text);
+  }
+  const folders = (['data', 'spill'] as const).map((use) => probeFolder(use, use === 'data' ? data : spill));
+  refuseOn(
+    folders.flatMap((facts) => judgeFolder(facts, { ...needs, isPostgresEmbedded: false })),
+    [...(['TW_FOLDER_FOREIGN', 'TW_FOLDER_READ_ONLY', 'TW_DISK_FULL'] as const)],
+  );
+  const wanted = isLive ? ports.slice(0, 2) : ports;
+  const found = await Promise.all(wanted.map(([use, host, port]) => probePort(use, host, port, undefined)));
+  refuseOn(found.filter((port) => port !== undefined).map(judgePort), ['TW_PORT_TAKEN']);
+}
+
+function refuseOn(findings: readonly Finding[], codes: readonly ErrorCode[]): void {
+  const failures = findings.filter(({ severity, code }) => severity === 'failure' && codes.includes(code));
+  const [first] = failures;
+  if (first === undefined) return;
+  const same = failures.filter(({ code }) => code === first.code).map(({ text }) => text);
+  throw new TapeworksError(first.code, same.join('; '));
+}
