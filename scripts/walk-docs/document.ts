@@ -154,7 +154,7 @@ export function loosePattern(line: string): RegExp {
     .trim()
     .replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
     .replace(/(?:\\\.){3}|…/g, '.*')
-    .replace(/\d+(?:(?:\\\.|,)\d+)*(?:(?:us|ms|min|[skMGhd])\b)?/g, '[\\d.,]+(?:us|ms|min|[skMGhd])?')
+    .replace(/\d+(?:(?:\\\.|,)\d+)*(?:(?:us|ms|min|[skMGhd])\b)?/g, '-?[\\d.,]+(?:us|ms|min|[skMGhd])?')
     .replace(/\s+/g, '\\s+');
   return new RegExp(loose);
 }

@@ -108,6 +108,7 @@ function lineOf(symbol: string, audit: Audit, json: boolean): string {
     const counts = { compared, equal, missing: missing.length, extra: extra.length, marked };
     return JSON.stringify({ symbol, accuracy: accuracy(audit), ...counts, fields });
   }
+  if (compared === 0 && missing.length === 0) return `${symbol.padEnd(14)} no bars that can be compared yet`;
   const worse = AUDITED_FIELDS.filter((field) => fields[field]! < 1).map(
     (field) => `${field} ${percent(fields[field]!)}`,
   );
@@ -136,12 +137,24 @@ async function audit(settings: Settings, store: KlineStore): Promise<boolean> {
       process.stdout.write(`${none}\n`);
       continue;
     }
-    const result = compareBars(
-      stored.map(({ bar }) => bar),
-      await venue.of(symbol, settings.interval, stored),
-    );
-    isClean &&= result.equal === result.compared && result.missing.length === 0;
-    process.stdout.write(`${lineOf(symbol, result, settings.json)}\n`);
+    try {
+      const theirs = await venue.of(symbol, settings.interval, stored);
+      const result = compareBars(
+        stored.map(({ bar }) => bar),
+        theirs,
+      );
+      isClean &&= result.equal === result.compared && result.missing.length === 0;
+      process.stdout.write(`${lineOf(symbol, result, settings.json)}\n`);
+    } catch (error) {
+      // One symbol that the venue does not know any more says nothing of the others.
+      if (!(error instanceof TapeworksError)) throw error;
+      isClean = false;
+      const { code, message } = error;
+      const text = `${symbol.padEnd(14)} ${code}: ${message}`;
+      process.stdout.write(
+        `${settings.json ? JSON.stringify({ symbol, compared: 0, error: { code, message } }) : text}\n`,
+      );
+    }
   }
   return isClean;
 }

@@ -36,6 +36,8 @@ describe('the ladder', () => {
       const lines = renderLadder(summary, '', { columns, rows: 8 }, unpainted);
       expect(lines.every((line) => line.length === columns)).toBe(true);
     }
+    const narrow = renderLadder(summary, '', { columns: 40, rows: undefined }, unpainted);
+    expect(narrow.filter((line) => /\d +(binance|bitstamp) /.test(line)).length).toBe(5);
     const lines = renderLadder(summary, '', { columns: 80, rows: 7 }, unpainted);
     expect(lines.map((line) => line.trim().split(/\s+/)[0]).slice(3, -1)).toEqual(['100.5', 'spread', '100']);
   });

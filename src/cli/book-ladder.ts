@@ -30,6 +30,8 @@ const HEAD_ROWS = 3;
 const SPREAD_ROWS = 1;
 const FOOT_ROWS = 1;
 const NUMBER_COLUMNS = 18;
+/** Room for 97252.3 and 0.15141903. */
+const NUMBER_COLUMNS_MIN = 10;
 const VENUE_COLUMNS = 10;
 
 /** The lines of the screen, each at most `columns` wide. `note` is what the last line says. */
@@ -40,20 +42,19 @@ export function renderLadder(summary: LadderSummary, note: string, size: LadderS
   const asks = summary.asks.slice(0, each).reverse();
   const bids = summary.bids.slice(0, each);
   const largest = Math.max(0, ...[...asks, ...bids].map(({ amount }) => amount));
+  const spare = Math.floor((columns - VENUE_COLUMNS - 4) / 2);
+  const wide = Math.max(NUMBER_COLUMNS_MIN, Math.min(NUMBER_COLUMNS, spare));
   const line = (level: LadderLevel, style: 'red' | 'green') => {
-    const words = `${fit(level.price_exact, NUMBER_COLUMNS, 'right')} ${fit(level.amount_exact, NUMBER_COLUMNS, 'right')}  ${fit(level.exchange, VENUE_COLUMNS)} `;
+    const words = `${fit(level.price_exact, wide, 'right')} ${fit(level.amount_exact, wide, 'right')}  ${fit(level.exchange, VENUE_COLUMNS)} `;
     const bar = barOf(level.amount / largest, columns - words.length);
     return paint(fit(`${words}${bar}`, columns), style);
   };
-  const best = `${fit('spread', NUMBER_COLUMNS, 'right')} ${fit(summary.spread_exact, NUMBER_COLUMNS, 'right')}`;
+  const best = `${fit('spread', wide, 'right')} ${fit(summary.spread_exact, wide, 'right')}`;
   const crossed = summary.spread_exact.startsWith('-') ? '  the venues cross' : '';
   return [
     paint(fit(headOf(summary), columns), 'bold'),
     fit(venuesOf(summary), columns),
-    paint(
-      fit(`${fit('price', NUMBER_COLUMNS, 'right')} ${fit('amount', NUMBER_COLUMNS, 'right')}  venue`, columns),
-      'dim',
-    ),
+    paint(fit(`${fit('price', wide, 'right')} ${fit('amount', wide, 'right')}  venue`, columns), 'dim'),
     ...asks.map((level) => line(level, 'red')),
     paint(fit(`${best}${crossed}`, columns), 'inverse'),
     ...bids.map((level) => line(level, 'green')),

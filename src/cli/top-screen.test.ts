@@ -53,6 +53,16 @@ describe('the screen of top', () => {
     expect(Math.max(...screen.map((text) => text.length))).toBeLessThanOrEqual(columns);
   });
 
+  it.each([
+    [40, 'ACTOR STATE MSG/S'],
+    [60, 'ACTOR STATE MAILBOX MSG/S RST'],
+    [80, 'ACTOR STATE THREAD MAILBOX MSG/S RST DROPS'],
+    [93, 'ACTOR STATE THREAD MAILBOX MSG/S WAIT99 WORK99 RST DROPS'],
+  ])('leaves whole columns out at %i, the least telling first', (columns, expected) => {
+    const [, header] = renderTop(PULSE, TREE, FIRST_VIEW, { columns, rows: 10 }, unpainted);
+    expect(header!.trim().split(/\s+/)).toEqual(expected.split(' '));
+  });
+
   it('lets no text from outside steer the terminal', () => {
     const hostile = [line('/a\u001b[31m\nb', 'actor', 1)];
     const shown = renderTop(PULSE, hostile, FIRST_VIEW, { columns: 110, rows: undefined }, unpainted).join('');

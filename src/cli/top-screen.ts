@@ -93,7 +93,21 @@ function typed(view: TopView, key: string): TopView {
 
 const COLUMNS = ['STATE', 'THREAD', 'MAILBOX', 'MSG/S', 'WAIT99', 'WORK99', 'RST', 'DROPS'] as const;
 const WIDTHS = [9, 12, 11, 7, 7, 7, 4, 6] as const;
-const NAME_MIN = 24;
+/** What a narrow screen keeps first, by its place among the columns: the state, then how busy, then how full. */
+const PRIORITY = [0, 3, 2, 6, 7, 1, 5, 4] as const;
+const NAME_MIN = 22;
+
+/** The places of the columns that fit beside a name; all of them from 93 columns on. */
+export function columnsFor(columns: number): readonly number[] {
+  let room = columns - NAME_MIN;
+  const kept: number[] = [];
+  for (const at of PRIORITY) {
+    room -= WIDTHS[at] + 1;
+    if (room < 0) break;
+    kept.push(at);
+  }
+  return kept.sort((a, b) => a - b);
+}
 
 /** A screen of exactly so many rows at most, each at most so wide; without a height, all of the tree. */
 export function renderTop(
@@ -103,14 +117,16 @@ export function renderTop(
   size: { readonly columns: number; readonly rows: number | undefined },
   paint: Paint,
 ): readonly string[] {
-  const rest = WIDTHS.reduce((sum, width) => sum + width + 1, 0);
+  const shownColumns = columnsFor(size.columns);
+  const rest = shownColumns.reduce((sum, at) => sum + WIDTHS[at]! + 1, 0);
   const nameWidth = Math.max(NAME_MIN, Math.min(60, size.columns - rest));
-  const head = [headline(pulse, size.columns, paint), paint(fit(header(nameWidth), size.columns), 'dim')];
+  const layout: Layout = { nameWidth, columns: size.columns, shown: shownColumns };
+  const head = [headline(pulse, size.columns, paint), paint(fit(header(layout), size.columns), 'dim')];
   const foot = [paint(fit(footer(view), size.columns), 'dim')];
   const chosen = chosenLines(lines, view);
   const room = size.rows === undefined ? chosen.length : Math.max(1, size.rows - head.length - foot.length);
   const shown = chosen.slice(view.scroll, view.scroll + room);
-  const body = shown.map((line) => lineText(line, view, nameWidth, size.columns, paint));
+  const body = shown.map((line) => lineText(line, view, layout, paint));
   return size.rows === undefined ? [...head, ...body] : [...head, ...body, ...foot];
 }
 
@@ -122,12 +138,18 @@ function headline(pulse: Pulse | undefined, columns: number, paint: Paint): stri
   return `${paint(pulse.status, colour[pulse.status])} ${fit(`${figures}${problem}`, Math.max(0, columns - pulse.status.length - 1))}`;
 }
 
-function header(nameWidth: number): string {
-  return [
-    'ACTOR'.padEnd(nameWidth),
-    ...COLUMNS.map((name, at) => fit(name, WIDTHS[at]!, at < 2 ? 'left' : 'right')),
-  ].join(' ');
+interface Layout {
+  readonly nameWidth: number;
+  readonly columns: number;
+  /** Places among COLUMNS. */
+  readonly shown: readonly number[];
 }
+
+function header({ nameWidth, shown }: Layout): string {
+  return ['ACTOR'.padEnd(nameWidth), ...shown.map((at) => cell(COLUMNS[at]!, at))].join(' ');
+}
+
+const cell = (text: string, at: number) => fit(text, WIDTHS[at]!, at < 2 ? 'left' : 'right');
 
 function footer(view: TopView): string {
   if (view.isTyping) return `filter: ${view.filter}_   Enter keeps it, Esc drops it`;
@@ -135,7 +157,7 @@ function footer(view: TopView): string {
   return `q quit   / filter   o order: ${view.order}   arrows scroll${filter}`;
 }
 
-function lineText(line: ActorLine, view: TopView, nameWidth: number, columns: number, paint: Paint): string {
+function lineText(line: ActorLine, view: TopView, layout: Layout, paint: Paint): string {
   const { shape, values } = line;
   const state = ACTOR_STATES[values[VALUE.state]]!;
   const isActor = shape.kind !== 'supervisor';
@@ -149,11 +171,8 @@ function lineText(line: ActorLine, view: TopView, nameWidth: number, columns: nu
     String(values[VALUE.restarts]),
     short(values[VALUE.dropped]),
   ];
-  const text = [
-    fit(nameText(shape, view), nameWidth),
-    ...cells.map((cell, at) => fit(cell, WIDTHS[at]!, at < 2 ? 'left' : 'right')),
-  ];
-  const whole = fit(text.join(' '), columns);
+  const text = [fit(nameText(shape, view), layout.nameWidth), ...layout.shown.map((at) => cell(cells[at]!, at))];
+  const whole = fit(text.join(' '), layout.columns);
   if (state === 'failed' || state === 'dead') return paint(whole, 'red');
   if (state !== 'running' || values[VALUE.restarts] > 0 || values[VALUE.dropped] > 0) return paint(whole, 'yellow');
   return isActor ? whole : paint(whole, 'bold');

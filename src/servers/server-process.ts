@@ -97,7 +97,9 @@ export class ServerProcess {
   async stop(): Promise<void> {
     if (this.running && this.#child.pid !== undefined) {
       this.#child.kill(this.#stopSignal);
-      if ((await Promise.race([this.#ended, sleep(STOP_MS, 'late')])) === 'late') this.#child.kill('SIGKILL');
+      // Unreferenced: the wait must not outlive the server, nor hold this process back.
+      const late = sleep(STOP_MS, 'late' as const, { ref: false });
+      if ((await Promise.race([this.#ended, late])) === 'late') this.#child.kill('SIGKILL');
       await this.#ended;
     }
     rmSync(noteFile(this), { force: true });

@@ -1,6 +1,6 @@
 // `tapeworks` as a person runs it: a process of its own, in a folder of its own, with ports of its own.
 import { type ChildProcess, spawn } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -66,6 +66,8 @@ export class Workplace {
 
   private constructor(ports: Ports) {
     this.ports = ports;
+    // Open to the account that Postgres runs under where root runs the tests; its data would be moved elsewhere else.
+    chmodSync(this.folder, 0o755);
     cpSync(join(root, 'config'), join(this.folder, 'config'), { recursive: true });
     this.edit('port: 9090', `port: ${ports.http}`);
     this.edit('port: 50051', `port: ${ports.grpc}`);
