@@ -16,6 +16,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<{ command: Command }>>> = 
   audit: () => import('./audit.ts'),
   dlq: () => import('./dlq.ts'),
   spill: () => import('./spill.ts'),
+  bench: () => import('./bench.ts'),
   completion: () => import('./completion.ts'),
 };
 
