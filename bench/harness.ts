@@ -13,6 +13,8 @@ export interface BenchOptions {
   readonly json: boolean;
   /** Path of a native reference program, where the benchmark has one. */
   readonly yardstick: string | undefined;
+  /** The parts to run, where a benchmark has several; all of them when undefined. */
+  readonly only: readonly string[] | undefined;
   report(
     metric: string,
     value: number,

@@ -1,4 +1,4 @@
-// npm run bench -- NAME [--json] [--yardstick BINARY]
+// npm run bench -- NAME [--json] [--yardstick BINARY] [--only PART,PART]
 import { readdirSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import type { Bench, BenchOptions, Measurement } from './harness.ts';
@@ -11,12 +11,14 @@ const names = readdirSync(new URL('.', import.meta.url))
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
-  options: { json: { type: 'boolean', default: false }, yardstick: { type: 'string' } },
+  options: { json: { type: 'boolean', default: false }, yardstick: { type: 'string' }, only: { type: 'string' } },
 });
 
 const [name] = positionals;
 if (name === undefined || !names.includes(name)) {
-  process.stderr.write(`usage: npm run bench -- NAME [--json] [--yardstick BINARY]\n  NAME: ${names.join(', ')}\n`);
+  process.stderr.write(
+    `usage: npm run bench -- NAME [--json] [--yardstick BINARY] [--only PARTS]\n  NAME: ${names.join(', ')}\n`,
+  );
   process.exit(64);
 }
 
@@ -24,6 +26,7 @@ const round = (value: number) => Number(value.toPrecision(5));
 const options: BenchOptions = {
   json: values.json,
   yardstick: values.yardstick,
+  only: values.only?.split(','),
   report(metric, value, unit, reference) {
     const line: Measurement = {
       bench: name,
