@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type pg from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
-import { COLUMNS, encodeCopy } from '../src/actors/sink/copy-rows.ts';
+import { COLUMNS, copyParts } from '../src/actors/sink/copy-rows.ts';
 import type { EventRow } from '../src/protocols/ingest.ts';
 import { readerSettings, sinkSettings, spillSettings } from '../test/ingest/settings.ts';
 import { type BenchOptions, median, ROUNDS } from './harness.ts';
@@ -50,7 +50,9 @@ async function rawCopy(client: pg.Client, rows: readonly EventRow[], commits: nu
   for (let window = 0; window < rows.length; window += perWindow) {
     const part = rows.slice(window, window + perWindow);
     const buffers: Buffer[] = [];
-    for (let at = 0; at < part.length; at += size) buffers.push(encodeCopy(part.slice(at, at + size)));
+    for (let at = 0; at < part.length; at += size) {
+      buffers.push(Buffer.concat(copyParts(part.slice(at, at + size))));
+    }
     const started = performance.now();
     for (const bytes of buffers) {
       await new Promise<void>((resolve, reject) => {

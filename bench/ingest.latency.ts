@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { wallClockNs } from '../src/actors/kernel-ingest/reader.ts';
 import { appendArguments } from '../src/protocols/event-producer.ts';
 import { ulidToUuid } from '../src/protocols/ulid.ts';
+import { wallClockNs } from '../src/protocols/wall-clock.ts';
 import { EventLoad } from '../test/ingest/load.ts';
 import { Random } from '../test/ingest/random.ts';
 import { type BenchOptions, quantile } from './harness.ts';

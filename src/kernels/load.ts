@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 
-export type KernelName = 'decode' | 'merge' | 'bars';
+export type KernelName = 'decode' | 'merge' | 'bars' | 'envelopes';
 
 const compiled = new Map<KernelName, WebAssembly.Module>();
 

@@ -1,5 +1,5 @@
 import type { DeadLetter, Refusal } from './dead-letter.ts';
-import type { Accepted } from './envelope.ts';
+import type { Accepted, EventType, StoredType } from './envelope.ts';
 
 // Words of the ingest plane.
 //
@@ -14,6 +14,26 @@ export interface EventRow {
   /** Nanoseconds since 1970 when the kernel first read it. */
   readonly tsKernel: bigint;
   readonly deliveries: number;
+  /** For a row that was made while its entry was read: what can be had without decoding its event. */
+  readonly plain?: PlainPart;
+}
+
+/** A data event that is only stored: no heartbeat, no status, nothing that asks. */
+export interface PlainPart {
+  readonly raw: Buffer;
+  readonly bytes: number;
+  readonly eventType: EventType;
+  /** Undefined where too many have been seen to tell them apart. */
+  readonly sender: Sender | undefined;
+  /** Its row in COPY's binary form, from `copyStart` to `copyEnd` in bytes that it shares with its neighbours. */
+  readonly copy: Buffer;
+  readonly copyStart: number;
+  readonly copyEnd: number;
+}
+
+export interface Sender {
+  readonly source: string;
+  readonly connection: string;
 }
 
 export interface EventBatch {
@@ -41,7 +61,16 @@ export interface Settlement {
 export const NOTHING_SETTLED: Settlement = { stored: [], duplicates: 0, spilled: [], refused: [], dropped: [] };
 
 export function rowBytes(row: EventRow): number {
-  return row.event.raw.length;
+  return row.plain?.bytes ?? row.event.raw.length;
+}
+
+/** The envelope's bytes as they came in. */
+export function rawOf(row: EventRow): Buffer {
+  return row.plain?.raw ?? row.event.raw;
+}
+
+export function typeOf(row: EventRow): StoredType {
+  return row.plain?.eventType ?? row.event.eventType;
 }
 
 export function batchOf(rows: readonly EventRow[]): EventBatch {
@@ -57,8 +86,8 @@ export interface Unstorable {
 }
 
 export function deadLetterOf(stream: string, { row, refusal }: RefusedRow): DeadLetter {
-  const { entryId, deliveries, event } = row;
-  return { ...refusal, stage: 'sql', stream, entryId, deliveries, raw: event.raw };
+  const { entryId, deliveries } = row;
+  return { ...refusal, stage: 'sql', stream, entryId, deliveries, raw: rawOf(row) };
 }
 
 /** Why a lane is not green, in words that an operator can act on. */

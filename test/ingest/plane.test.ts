@@ -6,11 +6,11 @@ import { pathToFileURL } from 'node:url';
 import pg from 'pg';
 import { describe, expect, it } from 'vitest';
 import { renderIngestMetrics } from '../../src/actors/kernel-ingest/metrics.ts';
-import { wallClockNs } from '../../src/actors/kernel-ingest/reader.ts';
 import { migrate, readMigrations } from '../../src/actors/sink/migrate.ts';
 import { command as dlq } from '../../src/cli/dlq.ts';
 import { command as spill } from '../../src/cli/spill.ts';
 import { ledgerOf } from '../../src/protocols/ingest-snapshot.ts';
+import { wallClockNs } from '../../src/protocols/wall-clock.ts';
 import { counts, IngestRig, NO_POSTGRES, type PlaneMore, printed, until } from './rig.ts';
 
 const rig = new IngestRig();

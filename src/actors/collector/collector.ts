@@ -6,12 +6,12 @@
 //                                        heartbeats, status
 import { EventProducer, streamFor } from '../../protocols/event-producer.ts';
 import type { ExchangeSettings } from '../../protocols/topology.ts';
+import { wallClockNs } from '../../protocols/wall-clock.ts';
 import type { Venue } from '../../venues/venue.ts';
 import { Exchange } from '../exchange/exchange.ts';
 import { FeedRecorder } from './feed-recorder.ts';
 import { Outbox, type OutboxLimits } from './outbox.ts';
 import { StreamWriter, type WriterState } from './stream-writer.ts';
-import { wallClockNs } from './wall-clock.ts';
 
 export interface CollectorConnection {
   readonly venue: Venue;

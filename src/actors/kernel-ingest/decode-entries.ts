@@ -2,7 +2,7 @@ import { DEAD_LETTER_CODES, type DeadLetter, type Refusal } from '../../protocol
 import { type Accepted, decodeEnvelope, ENVELOPE_FIELD, isRefusal } from '../../protocols/envelope.ts';
 import type { EventRow } from '../../protocols/ingest.ts';
 import type { KernelIngestSettings } from '../../protocols/topology.ts';
-import type { StreamEntry } from './entry-parser.ts';
+import { PlainRow, type ReadEntry } from './row-parser.ts';
 
 export interface DecodedEntries {
   readonly rows: readonly EventRow[];
@@ -14,7 +14,7 @@ export interface DecodedEntries {
 
 /** Sorts entries into rows, dead letters and those that are gone. */
 export function decodeEntries(
-  entries: readonly StreamEntry[],
+  entries: readonly ReadEntry[],
   tsKernel: bigint,
   deliveriesOf: (id: string) => number,
   stream: string,
@@ -24,7 +24,13 @@ export function decodeEntries(
   const letters: DeadLetter[] = [];
   const trimmed: string[] = [];
   let bytes = 0;
-  for (const { id, body, deleted, fields } of entries) {
+  for (const entry of entries) {
+    if (entry instanceof PlainRow) {
+      rows.push(entry);
+      bytes += entry.bytes;
+      continue;
+    }
+    const { id, body, deleted, fields } = entry;
     if (deleted) {
       trimmed.push(id);
       continue;

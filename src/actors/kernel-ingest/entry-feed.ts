@@ -1,6 +1,10 @@
 import { connect, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
-import { EntryParser, type StreamEntry } from './entry-parser.ts';
+import type { EnvelopeLimits } from '../../kernels/envelopes.ts';
+import { ENVELOPE_BYTES_MAX } from '../../protocols/envelope.ts';
+import { DEPTH_MAX } from '../../protocols/json-scanner.ts';
+import { wallClockNs } from '../../protocols/wall-clock.ts';
+import { type ReadEntry, RowParser } from './row-parser.ts';
 
 export interface EntryFeedOptions {
   /** redis:// or rediss://, with user, password and database where there are any. */
@@ -10,13 +14,17 @@ export interface EntryFeedOptions {
   readonly consumer: string;
   readonly blockMs: number;
   readonly connectTimeoutMs: number;
+  /** What an envelope may be at most; the protocol's limits unless given. */
+  readonly limits?: EnvelopeLimits;
 }
+
+const LIMITS: EnvelopeLimits = { bytesMax: ENVELOPE_BYTES_MAX, depthMax: DEPTH_MAX };
 
 /** A read that has not come back after so many block times hangs on a dead connection. */
 const WATCHDOG_BLOCKS = 5;
 
 interface Waiting {
-  resolve(entries: readonly StreamEntry[]): void;
+  resolve(entries: readonly ReadEntry[]): void;
   reject(error: Error): void;
 }
 
@@ -28,6 +36,7 @@ export class EntryFeed {
   readonly #options: EntryFeedOptions;
   #socket: Socket | undefined;
   #waiting: Waiting | undefined;
+  #parser: RowParser | undefined;
   #closed = false;
 
   constructor(options: EntryFeedOptions) {
@@ -35,7 +44,7 @@ export class EntryFeed {
   }
 
   /** New entries for the group, or none when none came in time. */
-  async read(count: number): Promise<readonly StreamEntry[]> {
+  async read(count: number): Promise<readonly ReadEntry[]> {
     const { group, consumer, stream, blockMs } = this.#options;
     const socket = this.#socket ?? (await this.#connect());
     return new Promise((resolve, reject) => {
@@ -117,7 +126,9 @@ export class EntryFeed {
   }
 
   #listen(socket: Socket): void {
-    const parser = new EntryParser();
+    this.#parser ??= new RowParser(this.#options.limits ?? LIMITS, wallClockNs);
+    const parser = this.#parser;
+    parser.reset();
     socket.on('data', (piece: Buffer) => {
       const answer = parser.push(piece);
       if (answer === undefined) return;

@@ -27,14 +27,29 @@ const MORE = -2;
 export class EntryParser {
   #bytes: Buffer = NOTHING;
   #at = 0;
-  #expected = -1;
+  #expected: number;
   #entries: StreamEntry[] = [];
+  #pieces: Buffer[] = [];
+  /** So many bytes must come before the value that was met last is whole. */
+  #missing = 0;
   /** Where the last `#length` ended. */
   #after = 0;
 
+  /** With `expected`, the head of the reply was read elsewhere and so many entries are still to come. */
+  constructor(expected = -1) {
+    this.#expected = expected;
+  }
+
   /** Takes the next piece. Answers the entries once the reply is whole, an error that Redis sent, or undefined. */
   push(piece: Buffer): readonly StreamEntry[] | Error | undefined {
-    this.#bytes = this.#at === this.#bytes.length ? piece : Buffer.concat([this.#bytes.subarray(this.#at), piece]);
+    // A long value is put together once, when it is all there, and not anew with each piece.
+    this.#pieces.push(piece);
+    this.#missing -= piece.length;
+    if (this.#missing > 0) return undefined;
+    const kept = this.#bytes.subarray(this.#at);
+    this.#bytes = kept.length === 0 && this.#pieces.length === 1 ? piece : Buffer.concat([kept, ...this.#pieces]);
+    this.#pieces = [];
+    this.#missing = 0;
     this.#at = 0;
     if (this.#expected < 0) {
       const head = this.#head();
@@ -111,7 +126,7 @@ export class EntryParser {
     if (nameLength === MORE) return undefined;
     const nameStart = this.#after;
     const valueLength = this.#length(nameStart + nameLength + 2);
-    if (valueLength === MORE || this.#after + valueLength + 2 > this.#bytes.length) return undefined;
+    if (valueLength === MORE || !this.#isThere(valueLength)) return undefined;
     const value = this.#bytes.subarray(this.#after, this.#after + valueLength);
     const isEnvelope = this.#isEnvelope(nameStart, nameLength);
     const fields = isEnvelope ? NO_FIELDS : [this.#bytes.subarray(nameStart, nameStart + nameLength), value];
@@ -124,13 +139,19 @@ export class EntryParser {
     let body: Buffer | undefined;
     for (let n = 0; n < count; n++) {
       const length = this.#length(this.#after);
-      if (length === MORE || this.#after + length + 2 > this.#bytes.length) return undefined;
+      if (length === MORE || !this.#isThere(length)) return undefined;
       const field = this.#bytes.subarray(this.#after, this.#after + length);
       if (n % 2 === 1 && fields[n - 1]!.equals(FIELD)) body = field;
       fields.push(field);
       this.#after += length + 2;
     }
     return this.#done(idStart, idLength, body, false, fields);
+  }
+
+  /** Whether a value of this length, and the end of its line, have arrived. */
+  #isThere(length: number): boolean {
+    this.#missing = this.#after + length + 2 - this.#bytes.length;
+    return this.#missing <= 0;
   }
 
   #isEnvelope(start: number, length: number): boolean {

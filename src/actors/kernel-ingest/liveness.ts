@@ -1,5 +1,5 @@
 import type { Accepted } from '../../protocols/envelope.ts';
-import type { EventRow } from '../../protocols/ingest.ts';
+import type { EventRow, Sender } from '../../protocols/ingest.ts';
 import type { ModuleSight } from '../../protocols/ingest-snapshot.ts';
 
 /** More connections than this are not remembered one by one. */
@@ -9,27 +9,36 @@ const SIGHTS_MAX = 1_000;
 export class Liveness {
   readonly #sights = new Map<string, ModuleSight>();
 
-  /** Rows of one connection come in runs, so a run is noted at once. */
   see(rows: readonly EventRow[], nowMs: number): void {
-    for (let at = 0; at < rows.length; ) {
-      const { event } = rows[at]!;
-      let next = at + 1;
-      while (next < rows.length && isAlike(rows[next]!.event, event)) next++;
-      this.#note(rows[next - 1]!.event, next - at, nowMs);
-      at = next;
+    const counts = new Map<Sender, number>();
+    for (const row of rows) {
+      const sender = row.plain?.sender;
+      if (sender === undefined) this.#hear(row.event, nowMs);
+      else counts.set(sender, (counts.get(sender) ?? 0) + 1);
     }
+    for (const [sender, events] of counts) this.#note(sender, events, nowMs, {});
   }
 
-  #note(event: Accepted, events: number, nowMs: number): void {
-    const key = event.connection === '' ? event.source : `${event.source}/${event.connection}`;
+  #hear(event: Accepted, nowMs: number): void {
+    const isHeartbeat = event.eventType === 'heartbeat';
+    const isTelling = isHeartbeat || event.eventType === 'status';
+    this.#note(event, 1, nowMs, {
+      ...(isHeartbeat && { lastHeartbeatMs: nowMs }),
+      ...(isTelling && { status: event.raw.toString('utf8', event.payloadStart, event.payloadEnd) }),
+    });
+  }
+
+  #note({ source, connection }: Sender, events: number, nowMs: number, told: Partial<ModuleSight>): void {
+    const key = connection === '' ? source : `${source}/${connection}`;
     const before = this.#sights.get(key);
     if (before === undefined && this.#sights.size >= SIGHTS_MAX) return;
     this.#sights.set(key, {
-      source: event.source,
-      connection: event.connection,
+      source,
+      connection,
+      lastHeartbeatMs: before?.lastHeartbeatMs,
+      status: before?.status,
+      ...told,
       lastSeenMs: nowMs,
-      lastHeartbeatMs: event.eventType === 'heartbeat' ? nowMs : before?.lastHeartbeatMs,
-      status: isTelling(event) ? event.raw.toString('utf8', event.payloadStart, event.payloadEnd) : before?.status,
       events: (before?.events ?? 0) + events,
     });
   }
@@ -52,10 +61,4 @@ export class Liveness {
       })
       .map(({ name }) => name);
   }
-}
-
-const isTelling = ({ eventType }: Accepted) => eventType === 'heartbeat' || eventType === 'status';
-
-function isAlike(one: Accepted, other: Accepted): boolean {
-  return one.connection === other.connection && one.source === other.source && !isTelling(one) && !isTelling(other);
 }

@@ -74,6 +74,7 @@ export class Pipeline {
       deadLetterStream: reader.deadLetterStream,
       blockMs: reader.readBlockMs,
       connectTimeoutMs: options.connectTimeoutMs,
+      limits: { bytesMax: reader.maxEntryBytes, depthMax: reader.maxDepth },
     });
     const pipeline = new Pipeline(options, redis, spill);
     await pipeline.#start();

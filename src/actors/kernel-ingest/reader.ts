@@ -4,10 +4,13 @@ import {
   type EventBatch,
   type EventRow,
   NOTHING_SETTLED,
+  rawOf,
   rowBytes,
   type Settlement,
+  typeOf,
 } from '../../protocols/ingest.ts';
 import type { KernelIngestSettings, WhenFull } from '../../protocols/topology.ts';
+import { wallClockNs } from '../../protocols/wall-clock.ts';
 import { Acknowledger, type PendingAck } from './acknowledger.ts';
 import {
   initialReader,
@@ -20,9 +23,9 @@ import {
 import { controlReply } from './control-reply.ts';
 import type { IngestCounters } from './counters.ts';
 import { type DecodedEntries, decodeEntries, letterOf } from './decode-entries.ts';
-import type { StreamEntry } from './entry-parser.ts';
 import type { Liveness } from './liveness.ts';
 import type { RedisStream } from './redis-stream.ts';
+import type { ReadEntry } from './row-parser.ts';
 
 export type ReadPoint = 'after-read' | 'before-ack' | 'after-ack';
 
@@ -50,13 +53,6 @@ export interface ReaderOptions {
 
 /** An entry that was being handled alone twice when the kernel ended is condemned on the third sight. */
 const ALONE_MAX = 2;
-
-/** Nanoseconds since 1970, from the monotonic clock on top of the process's start. */
-export function wallClockNs(): bigint {
-  const ms = performance.timeOrigin + performance.now();
-  const whole = Math.floor(ms);
-  return BigInt(whole) * 1_000_000n + BigInt(Math.floor((ms - whole) * 1e6));
-}
 
 /** Binds the reader's behaviour to Redis: reads, decodes, hands on, and acknowledges what was settled. */
 export class StreamReader {
@@ -216,7 +212,7 @@ export class StreamReader {
         this.#options.stream,
         row.entryId,
         row.deliveries,
-        row.event.raw,
+        rawOf(row),
       );
       this.#acknowledge(NOTHING_SETTLED, [letter], []);
       await this.#options.redis.unmarkAlone(row.entryId);
@@ -250,7 +246,7 @@ export class StreamReader {
     return new Set([...this.#options.held().map((row) => row.entryId), ...this.#acks.ids()]);
   }
 
-  #decode(entries: readonly StreamEntry[], deliveriesOf: (id: string) => number): DecodedEntries {
+  #decode(entries: readonly ReadEntry[], deliveriesOf: (id: string) => number): DecodedEntries {
     this.#options.counters.read += entries.length;
     if (entries.length > 0) this.#options.reached('after-read');
     return decodeEntries(entries, wallClockNs(), deliveriesOf, this.#options.stream, this.#options.settings);
@@ -258,10 +254,10 @@ export class StreamReader {
 
   /** Under extreme pressure: the new rows that may go are dropped, or older ones for them. */
   #dropSome({ rows }: DecodedEntries): { rows: readonly EventRow[]; bytes: number } {
-    const dropped = rows.filter((row) => this.#options.policyOf(row.event.eventType) === 'drop-newest');
-    const kept = rows.filter((row) => this.#options.policyOf(row.event.eventType) !== 'drop-newest');
-    const replacing = kept.filter((row) => this.#options.policyOf(row.event.eventType) === 'drop-oldest');
-    const types = new Set(replacing.map((row) => row.event.eventType));
+    const dropped = rows.filter((row) => this.#options.policyOf(typeOf(row)) === 'drop-newest');
+    const kept = rows.filter((row) => this.#options.policyOf(typeOf(row)) !== 'drop-newest');
+    const replacing = kept.filter((row) => this.#options.policyOf(typeOf(row)) === 'drop-oldest');
+    const types = new Set(replacing.map(typeOf));
     if (dropped.length > 0) this.#acknowledge({ ...NOTHING_SETTLED, dropped }, [], [], false);
     if (types.size > 0) this.#options.evict(types, replacing.length);
     return { rows: kept, bytes: kept.reduce((sum, row) => sum + rowBytes(row), 0) };
@@ -285,7 +281,7 @@ export class StreamReader {
     const ids = [...rows.map((row) => row.entryId), ...letters.map((letter) => letter.entryId), ...trimmed];
     if (ids.length === 0) return;
     const { settings, stream, consumer } = this.#options;
-    const questions = [...stored, ...spilled].filter((row) => row.event.operation !== '');
+    const questions = [...stored, ...spilled].filter((row) => row.plain === undefined && row.event.operation !== '');
     const ack: PendingAck = {
       ids,
       counts: {

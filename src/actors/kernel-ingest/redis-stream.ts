@@ -1,10 +1,12 @@
 import { Redis } from 'ioredis';
+import type { EnvelopeLimits } from '../../kernels/envelopes.ts';
 import { type DeadLetter, deadLetterFields } from '../../protocols/dead-letter.ts';
 import { ENVELOPE_FIELD } from '../../protocols/envelope.ts';
 import type { StreamFacts } from '../../protocols/ingest-snapshot.ts';
 import { olderOf } from '../spill/segment-scan.ts';
 import { EntryFeed } from './entry-feed.ts';
 import type { StreamEntry } from './entry-parser.ts';
+import type { ReadEntry } from './row-parser.ts';
 
 export interface PendingEntry {
   readonly id: string;
@@ -30,6 +32,7 @@ export interface RedisStreamOptions {
   readonly deadLetterStream: string;
   readonly blockMs: number;
   readonly connectTimeoutMs: number;
+  readonly limits?: EnvelopeLimits;
 }
 
 const COMMAND_MS = 5_000;
@@ -157,7 +160,7 @@ export class RedisStream {
   }
 
   /** New entries for the group, waiting for them up to the block time. */
-  readNew(count: number): Promise<readonly StreamEntry[]> {
+  readNew(count: number): Promise<readonly ReadEntry[]> {
     return this.#feed.read(count);
   }
 

@@ -1,11 +1,11 @@
 import type { EventRow } from '../../protocols/ingest.ts';
 import type { KernelIngestSettings } from '../../protocols/topology.ts';
+import { wallClockNs } from '../../protocols/wall-clock.ts';
 import type { EventStore } from '../sink/event-writer.ts';
 import { classifyFailure } from '../sink/sqlstate.ts';
 import { olderOf } from '../spill/segment-scan.ts';
 import type { SpillStore } from '../spill/spill-store.ts';
 import { decodeEntries } from './decode-entries.ts';
-import { wallClockNs } from './reader.ts';
 import type { RedisStream } from './redis-stream.ts';
 
 const CHUNK = 1_000;

@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis';
 import { ENVELOPE_FIELD } from '../../protocols/envelope.ts';
-import type { EventRow } from '../../protocols/ingest.ts';
+import { type EventRow, rawOf } from '../../protocols/ingest.ts';
 import type { SinkSettings } from '../../protocols/topology.ts';
 
 // Stored events onto another stream, for readers that want to follow what is durable. It stands beside the way to
@@ -33,7 +33,7 @@ export class Republisher {
 
   offer(rows: readonly EventRow[]): void {
     const room = Math.max(0, this.#settings.capacity - this.#queue.length);
-    for (const row of rows.slice(0, room)) this.#queue.push(row.event.raw);
+    for (const row of rows.slice(0, room)) this.#queue.push(rawOf(row));
     this.dropped += Math.max(0, rows.length - room);
     if (!this.#running && this.#queue.length > 0) void this.#run();
   }

@@ -5,6 +5,7 @@ import {
   type RefusedRow,
   rowBytes,
   type Settlement,
+  typeOf,
 } from '../../protocols/ingest.ts';
 import type { SinkSettings } from '../../protocols/topology.ts';
 import { type Fault, faultOf, type WriteFailure } from './sqlstate.ts';
@@ -253,7 +254,7 @@ function putBack(state: SinkState, rows: readonly EventRow[]): SinkState {
 }
 
 function evict(state: SinkState, types: ReadonlySet<string>, rows: number): Step {
-  const dropped = state.waiting.filter((row) => types.has(row.event.eventType)).slice(0, rows);
+  const dropped = state.waiting.filter((row) => types.has(typeOf(row))).slice(0, rows);
   if (dropped.length === 0) return [state, []];
   const gone = new Set(dropped);
   const waiting = state.waiting.filter((row) => !gone.has(row));
@@ -365,13 +366,6 @@ function giveUp(state: SinkState, work: Work, trouble: Trouble, settings: Settin
     settings,
     [...rewind, { kind: 'arm', timer: 'probe', afterMs: probeMs }],
   );
-}
-
-/** The batch that will be written after the present one, if nothing comes between; undefined while it may still grow. */
-export function nextBatch(state: SinkState, settings: Settings): readonly EventRow[] | undefined {
-  if (state.mode !== 'flowing' || state.work === undefined) return undefined;
-  const full = state.waiting.length >= state.rowsMax || state.waitingBytes >= settings.batchBytes;
-  return full ? take(state, settings.batchBytes)[0] : undefined;
 }
 
 /** Nothing is left that a reader waits for. */

@@ -1,4 +1,4 @@
-import type { EventRow } from '../../protocols/ingest.ts';
+import type { EventRow, PlainPart } from '../../protocols/ingest.ts';
 import { ulidMilliseconds, writeUlidBytes } from '../../protocols/ulid.ts';
 
 // Rows in COPY's binary form. Payload and meta are copied from the bytes that came in: jsonb takes its text after one
@@ -12,6 +12,7 @@ export const COLUMNS =
   'id, part_day, ts_event, ts_collector, ts_kernel, event_type, source, symbol, connection_id, payload, meta';
 const COLUMN_COUNT = 11;
 const SIGNATURE = Buffer.from('PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0', 'latin1');
+const TRAILER = Buffer.from([0xff, 0xff]);
 const JSONB_VERSION = 1;
 const DAY_MS = 86_400_000;
 /** Postgres counts days from 2000-01-01, which is day 10,957 since 1970. */
@@ -21,18 +22,52 @@ const FIXED_BYTES = 2 + COLUMN_COUNT * 4 + 16 + 4 + 3 * 8 + 2 + 2;
 /** The longest that UTF-8 makes of one UTF-16 unit. */
 const UTF8_MAX = 3;
 
-export function encodeCopy(rows: readonly EventRow[]): Buffer {
-  let size = SIGNATURE.length + 2;
-  for (const { event } of rows) {
+/** The bytes of a COPY of these rows, in parts. Rows that were made while they were read are handed on, not copied. */
+export function copyParts(rows: readonly EventRow[]): Buffer[] {
+  const parts: Buffer[] = [SIGNATURE];
+  for (let at = 0; at < rows.length; ) {
+    const { plain } = rows[at]!;
+    const next = plain === undefined ? endOfDecoded(rows, at) : endOfPlain(rows, at, plain);
+    parts.push(
+      plain === undefined
+        ? encodeRows(rows, at, next)
+        : plain.copy.subarray(plain.copyStart, rows[next - 1]!.plain!.copyEnd),
+    );
+    at = next;
+  }
+  parts.push(TRAILER);
+  return parts;
+}
+
+function endOfDecoded(rows: readonly EventRow[], from: number): number {
+  let at = from + 1;
+  while (at < rows.length && rows[at]!.plain === undefined) at++;
+  return at;
+}
+
+/** Where the rows end whose bytes follow one another. */
+function endOfPlain(rows: readonly EventRow[], from: number, first: PlainPart): number {
+  let at = from + 1;
+  let last = first;
+  for (; at < rows.length; at++) {
+    const { plain } = rows[at]!;
+    if (plain === undefined || plain.copy !== first.copy || plain.copyStart !== last.copyEnd) break;
+    last = plain;
+  }
+  return at;
+}
+
+function encodeRows(rows: readonly EventRow[], from: number, to: number): Buffer {
+  let size = 0;
+  for (let at = from; at < to; at++) {
+    const { event } = rows[at]!;
     const texts = event.eventType.length + event.source.length + event.symbol.length + event.connection.length;
     size += FIXED_BYTES + texts * UTF8_MAX + event.payloadEnd - event.payloadStart + event.metaEnd - event.metaStart;
   }
   const target = Buffer.allocUnsafe(size);
-  SIGNATURE.copy(target);
-  let at = SIGNATURE.length;
-  for (const row of rows) at = writeRow(target, at, row);
-  target.writeInt16BE(-1, at);
-  return target.subarray(0, at + 2);
+  let end = 0;
+  for (let at = from; at < to; at++) end = writeRow(target, end, rows[at]!);
+  return target.subarray(0, end);
 }
 
 function writeRow(target: Buffer, start: number, { event, tsKernel }: EventRow): number {

@@ -1,8 +1,8 @@
 import pg from 'pg';
-import { from as copyFrom } from 'pg-copy-streams';
 import type { EventRow } from '../../protocols/ingest.ts';
 import type { SinkSettings } from '../../protocols/topology.ts';
-import { COLUMNS, encodeCopy } from './copy-rows.ts';
+import { copyIn } from './copy-in.ts';
+import { COLUMNS, copyParts } from './copy-rows.ts';
 import { migrate, readMigrations } from './migrate.ts';
 import { classifyFailure, UNIQUE_VIOLATION, WriteTimeout } from './sqlstate.ts';
 
@@ -17,8 +17,6 @@ export interface EventStore {
   /** Connects where need be and sees to tables and partitions. */
   prepare(): Promise<void>;
   write(rows: readonly EventRow[]): Promise<Written>;
-  /** Makes rows ready that will probably be written next, while the server is still busy with others. */
-  readyAhead(rows: readonly EventRow[]): void;
   close(): Promise<void>;
 }
 
@@ -33,8 +31,6 @@ export interface EventWriterOptions {
   warn(text: string): void;
 }
 
-/** More lanes than this on one connection, and some encode their batches when they are written. */
-const AHEAD_MAX = 16;
 const PARTITIONS_EVERY_MS = 3_600_000;
 const STAGE = 'CREATE TEMP TABLE IF NOT EXISTS stage (LIKE events) ON COMMIT DELETE ROWS';
 /** Sorted, so that two writers take the same locks in the same order. */
@@ -58,8 +54,6 @@ export class EventWriter implements EventStore {
   #expectDuplicates = false;
   #partitionsAt = Number.NEGATIVE_INFINITY;
   #turn: Promise<unknown> = Promise.resolve();
-  /** Batches that were encoded ahead, one a lane at most, by their first row. */
-  readonly #ahead = new Map<EventRow, { readonly last: EventRow; readonly count: number; readonly bytes: Buffer }>();
 
   constructor(options: EventWriterOptions) {
     this.#options = options;
@@ -84,41 +78,28 @@ export class EventWriter implements EventStore {
   write(rows: readonly EventRow[]): Promise<Written> {
     return this.#inTurn(async (client) => {
       if (rows.length === 0) return { inserted: 0, duplicates: 0 };
-      const bytes = this.#encoded(rows);
+      const parts = copyParts(rows);
       if (!this.#expectDuplicates) {
         try {
           this.#options.reached('before-commit');
-          await copy(client, `COPY events (${COLUMNS}) FROM STDIN (FORMAT binary)`, bytes);
+          await copyIn(client, `COPY events (${COLUMNS}) FROM STDIN (FORMAT binary)`, parts);
           this.#options.reached('after-commit');
           return { inserted: rows.length, duplicates: 0 };
         } catch (error) {
           if ((error as { code?: string }).code !== UNIQUE_VIOLATION) throw error;
         }
       }
-      const inserted = await this.#stage(client, bytes);
+      const inserted = await this.#stage(client, parts);
       this.#expectDuplicates = inserted < rows.length;
       return { inserted, duplicates: rows.length - inserted };
     });
   }
 
-  readyAhead(rows: readonly EventRow[]): void {
-    const [first] = rows;
-    if (first === undefined || this.#ahead.has(first)) return;
-    if (this.#ahead.size >= AHEAD_MAX) this.#ahead.clear();
-    this.#ahead.set(first, { last: rows.at(-1)!, count: rows.length, bytes: encodeCopy(rows) });
-  }
-
-  #encoded(rows: readonly EventRow[]): Buffer {
-    const ahead = this.#ahead.get(rows[0]!);
-    this.#ahead.delete(rows[0]!);
-    return ahead?.count === rows.length && ahead.last === rows.at(-1) ? ahead.bytes : encodeCopy(rows);
-  }
-
-  async #stage(client: pg.Client, bytes: Buffer): Promise<number> {
+  async #stage(client: pg.Client, parts: readonly Buffer[]): Promise<number> {
     await client.query(STAGE);
     await client.query('BEGIN');
     try {
-      await copy(client, `COPY stage (${COLUMNS}) FROM STDIN (FORMAT binary)`, bytes);
+      await copyIn(client, `COPY stage (${COLUMNS}) FROM STDIN (FORMAT binary)`, parts);
       const { rows } = await client.query<{ inserted: number }>(UNSTAGE);
       this.#options.reached('before-commit');
       await client.query('COMMIT');
@@ -197,13 +178,4 @@ export class EventWriter implements EventStore {
     await this.#client?.end().catch(() => undefined);
     this.#client = undefined;
   }
-}
-
-function copy(client: pg.Client, sql: string, bytes: Buffer): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const stream = client.query(copyFrom(sql));
-    stream.once('error', reject);
-    stream.once('finish', () => resolve());
-    stream.end(bytes);
-  });
 }

@@ -1,13 +1,19 @@
 import { decodeEnvelope, isRefusal } from '../../protocols/envelope.ts';
 import { TapeworksError } from '../../protocols/errors/index.ts';
-import type { EventBatch, EventRow, LaneHealth, Settlement, Unstorable } from '../../protocols/ingest.ts';
+import {
+  type EventBatch,
+  type EventRow,
+  type LaneHealth,
+  rawOf,
+  type Settlement,
+  type Unstorable,
+} from '../../protocols/ingest.ts';
 import type { SinkSettings } from '../../protocols/topology.ts';
 import type { SpillChunk, SpillInput, SpillStore } from '../spill/spill-store.ts';
 import {
   heldRows,
   initialSink,
   isSettled,
-  nextBatch,
   receiveSink,
   type SinkEffect,
   type SinkMessage,
@@ -112,8 +118,6 @@ export class SinkLane {
     for (const effect of effects) if (effect.kind === 'write') this.#perform(effect);
     for (const effect of effects) if (effect.kind !== 'write') this.#perform(effect);
     if (isSettled(this.#state)) this.#idle?.();
-    const next = nextBatch(this.#state, this.#options.settings);
-    if (next !== undefined) this.#options.store.readyAhead(next);
   }
 
   #perform(effect: SinkEffect): void {
@@ -230,6 +234,7 @@ export class SinkLane {
   }
 }
 
-function toRecord({ entryId, tsKernel, deliveries, event }: EventRow): SpillInput {
-  return { entryId, tsKernel, deliveries, envelope: event.raw };
+function toRecord(row: EventRow): SpillInput {
+  const { entryId, tsKernel, deliveries } = row;
+  return { entryId, tsKernel, deliveries, envelope: rawOf(row) };
 }
