@@ -79,6 +79,7 @@ describeInBrowser('the dashboard of the running program', startProgram, (stage) 
     await tab.row('/feeds/binance').click();
     const events = page().getByRole('complementary', { name: 'Details of /feeds/binance' }).locator('.events');
     await events.getByText('/feeds/binance went down with its thread feed-binance').waitFor();
+    await events.getByText('life 2 is up').waitFor();
     await tab.row('/feeds/binance').and(page().locator('[data-state=running]')).waitFor();
     await tab.picture('actor-restarted');
     await tab.show('books');

@@ -51,6 +51,8 @@ export interface Resident {
   exited(reason: ExitReason): void;
   /** The thread's life is over, and the actor's with it. */
   threadEnded(): void;
+  /** Lives on earlier lives of the thread; the cell over there begins to count anew. */
+  livesBefore(): number;
 }
 
 export class LoopThreadChild extends ThreadChild<LoopThread> {
@@ -105,7 +107,10 @@ export class LoopThreadChild extends ThreadChild<LoopThread> {
     } else if (name === 'infos') {
       this.#infos = new Map((value as ThreadNotes['infos']).map((info) => [info.path, info]));
     } else {
-      this.#runtime.events.emit(value as ThreadNotes['event']);
+      const event = value as ThreadNotes['event'];
+      const before = this.#residents.get(event.path)?.livesBefore() ?? 0;
+      const isOfALife = 'incarnation' in event;
+      this.#runtime.events.emit(isOfALife ? { ...event, incarnation: event.incarnation + before } : event);
     }
   }
 

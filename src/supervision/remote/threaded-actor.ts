@@ -146,6 +146,7 @@ export class ThreadedActor<M> implements Child, FullRef<M> {
     this.#thread.settle(this.path, {
       exited: (reason) => this.#ended(reason),
       threadEnded: () => this.#threadEnded(),
+      livesBefore: () => this.#livesBefore,
     });
   }
 

@@ -88,7 +88,7 @@ function Tip(props: { readonly bar: BarView }) {
       </span>
       <span class="quality">
         {props.bar.quality}: {MEANS[props.bar.quality]}
-        {props.bar.closed ? `, revision ${props.bar.revision}` : ' so far, the bar is open'}
+        {props.bar.closed ? `, revision ${props.bar.revision}` : '; the bar is open'}
       </span>
     </p>
   );

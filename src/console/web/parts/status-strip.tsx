@@ -36,7 +36,7 @@ export function StatusStrip(props: { onHelp(): void }) {
         </a>
         <p class="headline" role="status">
           <span class="lamp" aria-hidden="true" />
-          <span>
+          <span title={`${headline()}${problems()[0]?.text ?? ''}`}>
             {headline()}
             <Show when={problems()[0]}>{(worst) => <ProblemLink problem={worst()} />}</Show>
           </span>
