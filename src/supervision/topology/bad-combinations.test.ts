@@ -20,7 +20,7 @@ const CASES: readonly (readonly [what: string, files: WrittenFiles, messages: re
       topology: 'instruments: { PEPE-USD: { venues: { binance: PEPEUSDT }, scale: 4 } }\nfeeds: { binance: {} }\n',
     },
     [
-      'TW_CONFIG_CONFLICT config/topology.yaml:1:67 instruments.PEPE-USD.scale: expected 8 for an instrument that makes bars, or its symbols in klines.symbols.exclude, got 4',
+      'TW_CONFIG_CONFLICT config/topology.yaml:1:66 instruments.PEPE-USD.scale: expected 8 for an instrument that makes bars, or its symbols in klines.symbols.exclude, got 4',
     ],
   ],
   [
