@@ -179,5 +179,13 @@ export class BookMetrics {
         this.set((await publisher())?.subscribers ?? 0);
       },
     });
+    new Gauge({
+      name: 'orderbook_subscriber_held_bytes',
+      help: 'Bytes held for gRPC subscribers that have not taken them yet.',
+      registers,
+      async collect() {
+        this.set((await publisher())?.heldBytes ?? 0);
+      },
+    });
   }
 }

@@ -119,6 +119,21 @@ describe('a client of another make, by reflection alone', () => {
     ];
     const { stdout } = await promisify(execFile)(buf, words, { env, timeout: 20_000 });
     expect(stdout.split('\n')).toContain(METHOD);
+    expect(stdout.split('\n')).toContain('grpc.health.v1.Health/Check');
+  });
+
+  it.each(['grpc-v1', 'grpc-v1alpha'])('asks for health, knowing nothing but %s reflection', async (protocol) => {
+    const call = async (method: string, request: object) => {
+      const words = ['curl', '--protocol', 'grpc', '--http2-prior-knowledge', '--reflect-protocol', protocol];
+      const url = `http://127.0.0.1:${port}/grpc.health.v1.Health/${method}`;
+      const { stdout } = await promisify(execFile)(buf, [...words, '-d', JSON.stringify(request), url], {
+        ...{ env, timeout: 20_000 },
+      });
+      return JSON.parse(stdout) as object;
+    };
+    const service = 'orderbook.OrderbookAggregator';
+    expect(await call('Check', { service })).toEqual({ status: 'SERVING' });
+    expect(await call('List', {})).toMatchObject({ statuses: { [service]: { status: 'SERVING' } } });
   });
 
   it('streams summaries of the symbol and depth that it asks for', async () => {

@@ -1,5 +1,6 @@
 import {
   type ChannelCredentials,
+  type ChannelOptions,
   type Client,
   credentials,
   loadPackageDefinition,
@@ -71,11 +72,15 @@ export async function startBooks(simulator: Pick<Simulator, 'endpoints'>, topolo
   return { program, port };
 }
 
-export function bookClient(port: number, secrets: ChannelCredentials = credentials.createInsecure()) {
+export function bookClient(
+  port: number,
+  secrets: ChannelCredentials = credentials.createInsecure(),
+  options: ChannelOptions = {},
+) {
   const loaded = loadPackageDefinition(loadProtos(['orderbook.proto'])) as unknown as {
     orderbook: { OrderbookAggregator: ServiceClientConstructor };
   };
-  const client = new loaded.orderbook.OrderbookAggregator(`127.0.0.1:${port}`, secrets);
+  const client = new loaded.orderbook.OrderbookAggregator(`127.0.0.1:${port}`, secrets, options);
   return client as unknown as Client & {
     BookSummary(request: object, metadata?: Metadata): NodeJS.ReadableStream & { cancel(): void };
   };

@@ -5,7 +5,7 @@ import type { Behaviour } from '../../supervision/actor.ts';
 import { LoopConsumer } from '../../supervision/threads/loop-consumer.ts';
 import { nowNs } from '../../supervision/threads/thread-clock.ts';
 import { SummaryReader } from '../merger/book-memory.ts';
-import { BookService, type BookServiceStats, type SummaryRequest } from './book-service.ts';
+import { BookService, type BookServiceStats, NO_STATS, type SummaryRequest } from './book-service.ts';
 import { SummaryEncoder, type SymbolShape } from './encode.ts';
 import { loadProtos, type RunningGrpc, rawService, startGrpc } from './grpc-server.ts';
 
@@ -127,7 +127,7 @@ export function publisher(options: PublisherOptions): Behaviour<PublisherCommand
 
     summary: (state): BookServiceStats & { port: number } => ({
       port: state.grpc.port,
-      ...(state.source?.service.stats() ?? { subscribers: 0, delivered: 0, skipped: 0, cut: 0, encoded: 0 }),
+      ...(state.source?.service.stats() ?? NO_STATS),
     }),
   };
 }

@@ -28,7 +28,18 @@ export interface BookServiceStats {
   readonly skipped: number;
   readonly cut: number;
   readonly encoded: number;
+  /** Bytes held for subscribers that have not taken them yet. */
+  readonly heldBytes: number;
 }
+
+export const NO_STATS: BookServiceStats = {
+  subscribers: 0,
+  delivered: 0,
+  skipped: 0,
+  cut: 0,
+  encoded: 0,
+  heldBytes: 0,
+};
 
 type Call = ServerWritableStream<SummaryRequest, Buffer>;
 
@@ -159,11 +170,14 @@ export class BookService {
 
   stats(): BookServiceStats {
     let { delivered, skipped } = this.#gone;
+    let heldBytes = 0;
     for (const { subscriber } of this.#streams) {
       delivered += subscriber.delivered;
       skipped += subscriber.skipped;
+      heldBytes += subscriber.heldBytes;
     }
-    return { subscribers: this.#streams.size, delivered, skipped, cut: this.#cut, encoded: this.#encodedCount };
+    const { size: subscribers } = this.#streams;
+    return { subscribers, delivered, skipped, cut: this.#cut, encoded: this.#encodedCount, heldBytes };
   }
 
   close(): void {

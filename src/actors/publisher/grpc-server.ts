@@ -16,6 +16,7 @@ import { ReflectionService } from '@grpc/reflection';
 import { HealthImplementation } from 'grpc-health-check';
 import { TapeworksError } from '../../protocols/errors/index.ts';
 import type { PublisherSettings } from '../../protocols/topology.ts';
+import { reflectedProtos } from './reflection.ts';
 
 const PROTO_FOLDER = fileURLToPath(new URL('../../protocols/proto/', import.meta.url));
 
@@ -71,7 +72,7 @@ export async function startGrpc(
   const health = new HealthImplementation({ '': 'SERVING' });
   for (const { name } of services) health.setStatus(name, 'SERVING');
   health.addToServer(server);
-  new ReflectionService(protos).addToServer(server);
+  new ReflectionService(reflectedProtos(protos)).addToServer(server);
   const port = await bind(server, settings);
   return {
     port,

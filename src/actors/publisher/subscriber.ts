@@ -12,7 +12,7 @@ export interface SummarySink {
 }
 
 /** Writes that may be on their way; enough to keep the connection busy, few enough to stay fresh. */
-const WRITES_MAX = 4;
+export const WRITES_MAX = 4;
 
 interface Waiting {
   bytes: Buffer;
@@ -28,7 +28,11 @@ export class Subscriber {
   readonly #now: () => number;
   readonly #waiting = new Map<number, Waiting>();
   readonly #sentMs = new Map<number, number>();
+  /** Sizes of the writes on their way, in their order; they are confirmed in that order. */
+  readonly #sizes = new Uint32Array(WRITES_MAX);
+  #firstSize = 0;
   #unconfirmed = 0;
+  #unconfirmedBytes = 0;
   #busySinceMs: number | undefined;
   #timer: NodeJS.Timeout | undefined;
   #isClosed = false;
@@ -64,6 +68,13 @@ export class Subscriber {
     return this.#busySinceMs === undefined ? 0 : nowMs - this.#busySinceMs;
   }
 
+  /** What is held for it: summaries that wait for their turn, and those that it has not taken off our hands. */
+  get heldBytes(): number {
+    let bytes = this.#unconfirmedBytes;
+    for (const waiting of this.#waiting.values()) bytes += waiting.bytes.length;
+    return bytes;
+  }
+
   close(): void {
     this.#isClosed = true;
     this.#waiting.clear();
@@ -74,13 +85,18 @@ export class Subscriber {
     if (this.minIntervalMs > 0) this.#sentMs.set(symbol, this.#now());
     this.delivered++;
     this.skipped += skipped;
+    const message = skipped === 0 ? bytes : withSkipped(bytes, skipped);
+    this.#sizes[(this.#firstSize + this.#unconfirmed) % WRITES_MAX] = message.length;
+    this.#unconfirmedBytes += message.length;
     this.#unconfirmed++;
     if (this.#unconfirmed === WRITES_MAX) this.#busySinceMs = this.#now();
-    this.#sink.write(skipped === 0 ? bytes : withSkipped(bytes, skipped), this.#confirmed);
+    this.#sink.write(message, this.#confirmed);
   }
 
   readonly #confirmed = (): void => {
     if (this.#isClosed) return;
+    this.#unconfirmedBytes -= this.#sizes[this.#firstSize]!;
+    this.#firstSize = (this.#firstSize + 1) % WRITES_MAX;
     this.#unconfirmed--;
     this.#busySinceMs = undefined;
     this.#flush();
