@@ -9,8 +9,9 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { DecodeKernel } from '../src/kernels/decode.ts';
+import { DecodeKernel, NO_ROUTE } from '../src/kernels/decode.ts';
 import { MergeKernel, mergeMemory } from '../src/kernels/merge.ts';
+import { DECIMALS_DEFAULT } from '../src/protocols/book-layout.ts';
 import { invariant } from '../src/protocols/errors/index.ts';
 import {
   bookDeadlineOffset,
@@ -25,6 +26,8 @@ import { SharedMemory } from '../src/supervision/threads/memory.ts';
 import { admitToSlot, formatSlot, SlotReader, SlotWriter } from '../src/supervision/threads/slot.ts';
 import { frontOf, SLOT, SLOT_BUFFERS_BYTE, slotBytes } from '../src/supervision/threads/slot-layout.ts';
 import { nowNs } from '../src/supervision/threads/thread-clock.ts';
+import { binance } from '../src/venues/binance/index.ts';
+import { bitstamp } from '../src/venues/bitstamp/index.ts';
 import { type Bench, consume, median, ROUNDS } from './harness.ts';
 
 // Short turns, many of them: a sample of a millisecond is seldom cut by the scheduler, and both sides meet the same load.
@@ -73,11 +76,11 @@ class HotPath {
   }
 
   decodeBinance(receivedNs: number): number {
-    return this.decode.binance(this.binanceFrame, receivedNs, 0);
+    return binance.walker.decode(this.decode, this.binanceFrame, receivedNs, 0, DECIMALS_DEFAULT);
   }
 
   decodeBitstamp(receivedNs: number): number {
-    return this.decode.bitstamp(this.bitstampFrame, receivedNs);
+    return bitstamp.walker.decode(this.decode, this.bitstampFrame, receivedNs, NO_ROUTE, DECIMALS_DEFAULT);
   }
 
   publish(venue: number): void {

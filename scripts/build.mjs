@@ -68,7 +68,7 @@ function tool(module, args) {
 }
 
 const sources = ['src', 'bench', 'test', 'scripts', 'examples'].flatMap((folder) =>
-  filesBelow(folder, (file) => !file.startsWith(assembly) && !file.startsWith(web)),
+  filesBelow(folder, (file) => !file.includes('/assembly/') && !file.startsWith(web)),
 );
 
 // The contract between kernels and their callers is compiled on both sides.
@@ -96,15 +96,22 @@ step(
 
 // One WebAssembly module for each file directly below src/kernels/assembly; its first line may give asc more options:
 //   // asc: --importMemory --sharedMemory --enable threads --maximumMemory 1024
+//
+// What stands in src/venues/NAME/assembly/walker.ts of a listed venue becomes part of the decode kernel: asc exports what
+// each of its entry files exports.
+const venues = [...readFileSync(join(root, 'src/venues/index.ts'), 'utf8').matchAll(/'\.\/([^/']+)\/index\.ts'/g)];
+const walkers = venues.map(([, venue]) => `src/venues/${venue}/assembly/walker.ts`);
 const kernelFiles = filesBelow(assembly, (file) => file.endsWith('.ts'));
 for (const file of kernelFiles.filter((name) => !name.slice(assembly.length + 1).includes('/'))) {
   const name = file.slice(assembly.length + 1, -'.ts'.length);
   const options = /^\/\/ asc: (.*)$/m.exec(readFileSync(join(root, file), 'utf8'))?.[1]?.split(' ') ?? [];
   const shared = kernelFiles.filter((other) => other.slice(assembly.length + 1).includes('/'));
-  step(`kernel-${name}`, [file, ...shared], () => {
+  const entries = name === 'decode' ? [file, ...walkers] : [file];
+  const beside = entries.slice(1).flatMap((walker) => filesBelow(dirname(walker)));
+  step(`kernel-${name}`, [file, ...shared, ...beside], () => {
     mkdirSync(join(root, 'dist/src/kernels'), { recursive: true });
     return tool('assemblyscript/bin/asc.js', [
-      file,
+      ...entries,
       ...['--outFile', `dist/src/kernels/${name}.wasm`, '--runtime', 'stub', '--noAssert', '-O3', '--converge'],
       ...['--enable', 'simd', '--enable', 'bulk-memory'],
       ...options,

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { DecodeKernel } from './decode.ts';
 import type { OracleAnswer, OracleContext } from './oracle/frame-oracle.ts';
 import { coinbaseOracle, krakenOracle } from './oracle/incremental-venues.ts';
-import { kernelAnswer, sameAnswer } from './oracle/kernel-answer.ts';
+import { kernelAnswer, sameAnswer, walk } from './oracle/kernel-answer.ts';
 import { Random, testSeed } from './oracle/random.ts';
 import { damage } from './oracle/random-frames.ts';
 import { coinbaseFrame, krakenFrame } from './oracle/random-incremental-frames.ts';
@@ -45,7 +45,7 @@ const VENUES: readonly Venue[] = [
     sendsWholeBooks: true,
     frame: binanceFrame,
     oracle: binanceOracle,
-    decode: (kernel, frame, { fallback }) => kernel.binance(frame, 7, fallback.route, fallback.decimals),
+    decode: (kernel, frame, { fallback }) => walk(kernel, 'binance', frame, 7, fallback.route, fallback.decimals),
   },
   {
     name: 'Bitstamp',
@@ -53,21 +53,21 @@ const VENUES: readonly Venue[] = [
     sendsWholeBooks: true,
     frame: bitstampFrame,
     oracle: bitstampOracle,
-    decode: (kernel, frame) => kernel.bitstamp(frame, 7),
+    decode: (kernel, frame) => walk(kernel, 'bitstamp', frame, 7),
   },
   {
     name: 'Kraken',
     frames: 14_000 * TIMES,
     frame: krakenFrame,
     oracle: krakenOracle,
-    decode: (kernel, frame) => kernel.kraken(frame, 7),
+    decode: (kernel, frame) => walk(kernel, 'kraken', frame, 7),
   },
   {
     name: 'Coinbase',
     frames: 10_000 * TIMES,
     frame: coinbaseFrame,
     oracle: coinbaseOracle,
-    decode: (kernel, frame) => kernel.coinbase(frame, 7),
+    decode: (kernel, frame) => walk(kernel, 'coinbase', frame, 7),
   },
 ];
 

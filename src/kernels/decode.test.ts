@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import * as contract from './assembly/lib/contract.ts';
 import { DecodeKernel, NO_ROUTE } from './decode.ts';
-import { kernelAnswer } from './oracle/kernel-answer.ts';
+import { kernelAnswer, walk } from './oracle/kernel-answer.ts';
 
 const bytes = (text: string) => Buffer.from(text, 'latin1');
 const book = (bids: string, asks = '[]') => `{"lastUpdateId":160,"bids":${bids},"asks":${asks}}`;
@@ -9,7 +9,7 @@ const book = (bids: string, asks = '[]') => `{"lastUpdateId":160,"bids":${bids},
 function decode(text: string, decimals = 8): number {
   const kernel = new DecodeKernel();
   kernel.addRoute('BTCUSDT', 1);
-  return kernel.binance(bytes(text), 1, 0, decimals);
+  return walk(kernel, 'binance', bytes(text), 1, 0, decimals);
 }
 
 describe('a frame is refused with the code that says why', () => {
@@ -42,13 +42,13 @@ describe('a frame is refused with the code that says why', () => {
     const trade = '{"symbol":"BTC/USD","side":"buy","price":1,"qty":1,"trade_id":1,"timestamp":"2026-01-01T00:00:00Z"}';
     const frame = (count: number) =>
       `{"channel":"trade","type":"update","data":[${Array(count).fill(trade).join(',')}]}`;
-    expect(kernel.kraken(bytes(frame(1)), 1)).toBe(contract.TRADES);
-    expect(kernel.kraken(bytes(frame(2)), 1)).toBe(contract.REFUSED_CAPACITY);
+    expect(walk(kernel, 'kraken', bytes(frame(1)), 1)).toBe(contract.TRADES);
+    expect(walk(kernel, 'kraken', bytes(frame(2)), 1)).toBe(contract.REFUSED_CAPACITY);
   });
 
   it('and says where', () => {
     const kernel = new DecodeKernel();
-    kernel.binance(bytes(book('[["1","x"]]')), 1, 0);
+    walk(kernel, 'binance', bytes(book('[["1","x"]]')), 1, 0);
     expect(kernel.failedAt).toBe(book('[["1","x"]]').indexOf('x'));
   });
 });
@@ -65,7 +65,9 @@ describe('numbers', () => {
     ['7', 18, 7n * 10n ** 18n],
   ])('%s at %d places', (text, decimals, expected) => {
     const kernel = new DecodeKernel();
-    expect(kernel.binance(bytes(book('[]', `[["${text}","${text}"]]`)), 1, 0, decimals)).toBe(contract.BOOK_SNAPSHOT);
+    expect(walk(kernel, 'binance', bytes(book('[]', `[["${text}","${text}"]]`)), 1, 0, decimals)).toBe(
+      contract.BOOK_SNAPSHOT,
+    );
     const answer = kernelAnswer(kernel, contract.BOOK_SNAPSHOT);
     expect(answer).toMatchObject({ bids: [], asks: [[expected, expected]] });
   });
@@ -75,7 +77,7 @@ describe('numbers', () => {
     kernel.addRoute('live_trades_btcusd', 4);
     const data = '"id":2001939623936278528,"id_str":"2001939623936278529","type":1,"amount_str":"0.1","price_str":"2"';
     const frame = `{"data":{${data},"microtimestamp":"1789456400586000"},"channel":"live_trades_btcusd","event":"trade"}`;
-    expect(kernel.bitstamp(bytes(frame), 1)).toBe(contract.TRADES);
+    expect(walk(kernel, 'bitstamp', bytes(frame), 1)).toBe(contract.TRADES);
     const answer = kernelAnswer(kernel, contract.TRADES);
     expect(answer).toMatchObject({ trades: [{ route: 4, takerBuy: false, sequence: 2001939623936278529n }] });
   });
@@ -88,16 +90,16 @@ describe('what lies around a frame', () => {
     kernel.addRoute('btcusdt@depth20@100ms', 1);
     for (let length = 0; length < whole.length; length++) {
       // What the frame lacks is already in the buffer, left there by the frame before.
-      expect(kernel.binance(bytes(whole), 1)).toBe(contract.BOOK_SNAPSHOT);
-      expect(kernel.binance(bytes(whole.slice(0, length)), 1)).toBeLessThan(0);
+      expect(walk(kernel, 'binance', bytes(whole), 1)).toBe(contract.BOOK_SNAPSHOT);
+      expect(walk(kernel, 'binance', bytes(whole.slice(0, length)), 1)).toBeLessThan(0);
     }
   });
 
   it('fills the buffer to its last byte', () => {
     const text = book('[["9","1"]]', '[["10","1"]]');
     const kernel = new DecodeKernel({ frameBytes: text.length });
-    expect(kernel.binance(bytes(text), 1, 0)).toBe(contract.BOOK_SNAPSHOT);
-    expect(kernel.binance(bytes(`${text} `), 1, 0)).toBe(contract.REFUSED_SIZE);
+    expect(walk(kernel, 'binance', bytes(text), 1, 0)).toBe(contract.BOOK_SNAPSHOT);
+    expect(walk(kernel, 'binance', bytes(`${text} `), 1, 0)).toBe(contract.REFUSED_SIZE);
   });
 });
 
@@ -105,7 +107,7 @@ it('tells where the name of the stream stands', () => {
   const kernel = new DecodeKernel();
   kernel.addRoute('btcusdt@depth20@100ms', 5);
   const frame = bytes(`{"stream":"btcusdt@depth20@100ms","data":${book('[]')}}`);
-  kernel.binance(frame, 1, NO_ROUTE);
+  walk(kernel, 'binance', frame, 1, NO_ROUTE);
   const { route, nameOffset, nameLength } = kernel;
   expect([route, frame.toString('latin1', nameOffset, nameOffset + nameLength)]).toEqual([5, 'btcusdt@depth20@100ms']);
 });

@@ -31,16 +31,18 @@ interface DecodeExports {
   changesAddress(): number;
   tradesAddress(): number;
   addRoute(length: number, route: number, decimals: number): number;
-  decodeBinance(length: number, route: number, decimals: number, receivedNs: number): number;
-  decodeBitstamp(length: number, receivedNs: number): number;
-  decodeKraken(length: number, receivedNs: number): number;
-  decodeCoinbase(length: number, receivedNs: number): number;
   decodeSnapshot(length: number, route: number, decimals: number): number;
   openBook(route: number, capacity: number, cut: number, decimals: number): number;
   applyDelta(index: number): number;
   endOfKnown(route: number): void;
   topOfBook(route: number, receivedNs: number): number;
 }
+
+/**
+ * A venue's walker in the kernel. `route` and `decimals` are those of a frame that does not say whose it is; a venue whose
+ * frames all do does not look at them.
+ */
+export type Walk = (length: number, route: number, decimals: number, receivedNs: number) => number;
 
 export interface DecodeOptions {
   /** Levels kept of a whole book, 1..100. */
@@ -72,6 +74,8 @@ export const NO_ROUTE = 0xffffffff;
  */
 export class DecodeKernel {
   readonly depth: number;
+  /** What the venues' folders add to the kernel, by the names under which they export it. */
+  readonly walkers: Readonly<Record<string, Walk>>;
   private readonly kernel: DecodeExports;
   private readonly frameBytes: number;
   private readonly bookLevels: number;
@@ -96,6 +100,7 @@ export class DecodeKernel {
     const sizes = { changes: options.changes ?? 20_000, deltas: options.deltas ?? 64, trades: options.trades ?? 1024 };
     const instance = new WebAssembly.Instance(kernelModule('decode'), { env: KERNEL_ENV });
     this.kernel = instance.exports as unknown as DecodeExports;
+    this.walkers = instance.exports as unknown as Readonly<Record<string, Walk>>;
     const books = options.books ?? { count: 0, levels: 0 };
     this.bookLevels = books.levels;
     const routes = 2 ** Math.ceil(Math.log2(2 * (options.routes ?? 1024)));
@@ -123,36 +128,16 @@ export class DecodeKernel {
     invariant(this.kernel.addRoute(written, route, decimals) !== 0, 'the route table has room', { name });
   }
 
-  /** `route` and `decimals` are those of a raw partial book, which does not name its symbol. */
-  binance(frame: Uint8Array, receivedNs: number, route = NO_ROUTE, decimals: number = DECIMALS_DEFAULT): number {
+  /** Takes a frame in for a walker and answers its length. One that is too long is not copied, and the walker says so. */
+  take(frame: Uint8Array): number {
     const { length } = frame;
     if (length <= this.frameBytes) this.frame.set(frame);
-    return this.kernel.decodeBinance(length, route, decimals, receivedNs);
-  }
-
-  bitstamp(frame: Uint8Array, receivedNs: number): number {
-    const { length } = frame;
-    if (length <= this.frameBytes) this.frame.set(frame);
-    return this.kernel.decodeBitstamp(length, receivedNs);
-  }
-
-  kraken(frame: Uint8Array, receivedNs: number): number {
-    const { length } = frame;
-    if (length <= this.frameBytes) this.frame.set(frame);
-    return this.kernel.decodeKraken(length, receivedNs);
-  }
-
-  coinbase(frame: Uint8Array, receivedNs: number): number {
-    const { length } = frame;
-    if (length <= this.frameBytes) this.frame.set(frame);
-    return this.kernel.decodeCoinbase(length, receivedNs);
+    return length;
   }
 
   /** A whole book from REST (`lastUpdateId` or `microtimestamp`, `bids`, `asks`), as a delta that begins a book anew. */
   snapshot(frame: Uint8Array, route: number, decimals: number = DECIMALS_DEFAULT): number {
-    const { length } = frame;
-    if (length <= this.frameBytes) this.frame.set(frame);
-    return this.kernel.decodeSnapshot(length, route, decimals);
+    return this.kernel.decodeSnapshot(this.take(frame), route, decimals);
   }
 
   /**

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { APPLIED, APPLY_CHECKSUM_DIFFERS, APPLY_NO_BOOK, APPLY_THIN, BOOK_DELTA } from './assembly/lib/contract.ts';
 import { DecodeKernel } from './decode.ts';
 import type { Level } from './oracle/frame-oracle.ts';
-import { kernelAnswer } from './oracle/kernel-answer.ts';
+import { kernelAnswer, walk } from './oracle/kernel-answer.ts';
 import { Random, testSeed } from './oracle/random.ts';
 
 const ROUTE = 3;
@@ -20,7 +20,7 @@ const bytes = (text: string) => Buffer.from(text);
 function diff(kernel: DecodeKernel, bids: readonly Level[], asks: readonly Level[], u = 1): number {
   const side = (levels: readonly Level[]) => levels.map(([price, amount]) => `["${price}","${amount}"]`).join(',');
   const frame = `{"e":"depthUpdate","E":1672515782136,"s":"BTCUSDT","U":${u},"u":${u},"b":[${side(bids)}],"a":[${side(asks)}]}`;
-  expect(kernel.binance(bytes(frame), 1)).toBe(BOOK_DELTA);
+  expect(walk(kernel, 'binance', bytes(frame), 1)).toBe(BOOK_DELTA);
   return kernel.applyDelta(0);
 }
 
@@ -202,27 +202,32 @@ describe("Kraken's checksum", () => {
     const kernel = new DecodeKernel({ books: { count: 1, levels: 20 } });
     kernel.addRoute('BTC/USD', ROUTE, decimals);
     kernel.openBook(ROUTE, decimals, 10);
-    kernel.kraken(frame('snapshot', levels(BIDS), levels(ASKS), 3310070434), 1);
+    walk(kernel, 'kraken', frame('snapshot', levels(BIDS), levels(ASKS), 3310070434), 1);
     expect(kernel.applyDelta(0)).toBe(APPLIED);
   });
 
   it('finds one digit that differs', () => {
     const kernel = kernelWith(20, 10);
-    kernel.kraken(frame('snapshot', levels(BIDS), levels(ASKS.replace('1.54571953', '1.54571954')), 3310070434), 1);
+    walk(
+      kernel,
+      'kraken',
+      frame('snapshot', levels(BIDS), levels(ASKS.replace('1.54571953', '1.54571954')), 3310070434),
+      1,
+    );
     expect(kernel.applyDelta(0)).toBe(APPLY_CHECKSUM_DIFFERS);
   });
 
   it('counts a trailing zero of the text', () => {
     const kernel = kernelWith(20, 10);
-    kernel.kraken(frame('snapshot', levels(BIDS.replace('45281.0', '45281')), levels(ASKS), 3310070434), 1);
+    walk(kernel, 'kraken', frame('snapshot', levels(BIDS.replace('45281.0', '45281')), levels(ASKS), 3310070434), 1);
     expect(kernel.applyDelta(0)).toBe(APPLY_CHECKSUM_DIFFERS);
   });
 
   it('looks at the ten best levels after the book was cut', () => {
     const kernel = kernelWith(20, 10);
-    kernel.kraken(frame('snapshot', levels(`${BIDS} 45000.0/1.00000000`), levels(ASKS), 3310070434), 1);
+    walk(kernel, 'kraken', frame('snapshot', levels(`${BIDS} 45000.0/1.00000000`), levels(ASKS), 3310070434), 1);
     expect(kernel.applyDelta(0)).toBe(APPLIED);
-    kernel.kraken(frame('update', levels('45283.45/2.00000000'), '', 1), 1);
+    walk(kernel, 'kraken', frame('update', levels('45283.45/2.00000000'), '', 1), 1);
     expect(kernel.applyDelta(0)).toBe(APPLY_CHECKSUM_DIFFERS);
   });
 });

@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { type DepthSync, receiveDiff, receiveSnapshot, UNSYNCED } from './binance/sequence.ts';
-import { judgeFrame } from './coinbase/sequence.ts';
+import { type DepthSync, receiveDiff, receiveSnapshot, UNSYNCED } from './depth-sync.ts';
 import { bookChecksum, type LevelText } from './kraken/sequence.ts';
-import { judgeDense, judgeGrowing, judgeRange } from './sequence.ts';
+import { judgeCounted, judgeDense, judgeGrowing, judgeRange } from './sequence.ts';
 
 describe('sequence rules', () => {
   it.each([
@@ -35,9 +34,9 @@ describe('sequence rules', () => {
   });
 
   it('Coinbase: the first frame of a connection is number 0', () => {
-    expect(judgeFrame(undefined, 0)).toBe('next');
-    expect(judgeFrame(undefined, 1)).toBe('gap');
-    expect(judgeFrame(4, 5)).toBe('next');
+    expect(judgeCounted(undefined, 0)).toBe('next');
+    expect(judgeCounted(undefined, 1)).toBe('gap');
+    expect(judgeCounted(4, 5)).toBe('next');
   });
 });
 

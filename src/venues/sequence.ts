@@ -20,3 +20,13 @@ export function judgeRange(applied: bigint, first: bigint, last: bigint): Sequen
   if (last <= applied) return 'duplicate';
   return first <= applied + 1n ? 'next' : 'gap';
 }
+
+/**
+ * One counter over all frames of a connection, data, heartbeats and acks alike: a missing number makes every book of the
+ * connection doubtful. `last` is undefined on a new connection, whose first frame is number 0.
+ */
+export function judgeCounted(last: number | undefined, next: number): SequenceVerdict {
+  const expected = (last ?? -1) + 1;
+  if (next === expected) return 'next';
+  return next < expected ? 'duplicate' : 'gap';
+}

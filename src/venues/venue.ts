@@ -23,8 +23,11 @@ export interface Venue {
 
 /** How a venue's data frames are read. */
 export interface Walker {
-  /** Calls the venue's decode kernel; the answer is one of its codes. */
-  decode(kernel: DecodeKernel, frame: Uint8Array, receivedNs: number): number;
+  /**
+   * Calls the venue's walker in the decode kernel; the answer is one of its codes. `route` and `decimals` are those of a
+   * frame that does not say whose it is. Written out for each venue: a call with one target is one that V8 inlines.
+   */
+  decode(kernel: DecodeKernel, frame: Uint8Array, receivedNs: number, route: number, decimals: number): number;
   /** What stands in a frame of this kind to say whose it is: the stream's name, or the symbol. */
   routeBy(kind: StreamKind): 'stream' | 'symbol';
   /** The depth to which the venue wants an incremental book cut after each update; none where it sends all levels. */

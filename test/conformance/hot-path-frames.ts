@@ -1,8 +1,9 @@
 // Run by hot-path-allocation.test.ts with --expose-gc: drives frames from decode through slots to merged summaries and
 // prints what that did to the heap.
 import { constants, PerformanceObserver } from 'node:perf_hooks';
-import { DecodeKernel } from '../../src/kernels/decode.ts';
+import { DecodeKernel, NO_ROUTE } from '../../src/kernels/decode.ts';
 import { MergeKernel, mergeMemory } from '../../src/kernels/merge.ts';
+import { DECIMALS_DEFAULT } from '../../src/protocols/book-layout.ts';
 import {
   bookDeadlineOffset,
   bookSlotOffset,
@@ -16,6 +17,8 @@ import { SharedMemory } from '../../src/supervision/threads/memory.ts';
 import { admitToSlot, formatSlot, SlotReader, SlotWriter } from '../../src/supervision/threads/slot.ts';
 import { slotBytes } from '../../src/supervision/threads/slot-layout.ts';
 import { nowNs } from '../../src/supervision/threads/thread-clock.ts';
+import { binance } from '../../src/venues/binance/index.ts';
+import { bitstamp } from '../../src/venues/bitstamp/index.ts';
 
 const FRAMES = 1_000_000;
 const WARM_UP = 20_000;
@@ -59,8 +62,8 @@ function publish(venue: number): void {
 function drive(count: number): number {
   let summaries = 0;
   for (let n = 0; n < count; n += 2) {
-    if (decode.binance(frames[0], nowNs()) > 0) publish(0);
-    if (decode.bitstamp(frames[1], nowNs()) > 0) publish(1);
+    if (binance.walker.decode(decode, frames[0], nowNs(), NO_ROUTE, DECIMALS_DEFAULT) > 0) publish(0);
+    if (bitstamp.walker.decode(decode, frames[1], nowNs(), NO_ROUTE, DECIMALS_DEFAULT) > 0) publish(1);
     merger.sweep();
     if (reader.take()) summaries++;
   }
@@ -68,10 +71,12 @@ function drive(count: number): number {
 }
 
 let majorCollections = 0;
+let minorCollections = 0;
 const observer = new PerformanceObserver((list) => {
   for (const entry of list.getEntries()) {
     const { kind } = (entry as unknown as { detail: { kind: number } }).detail;
     if (kind === constants.NODE_PERFORMANCE_GC_MAJOR) majorCollections++;
+    if (kind === constants.NODE_PERFORMANCE_GC_MINOR) minorCollections++;
   }
 });
 const collect = (globalThis as unknown as { gc(): void }).gc;
@@ -89,4 +94,5 @@ const heapGrowthBytes = process.memoryUsage().heapUsed - before;
 for (let turn = 0; turn < 1000 && majorCollections === 0; turn++) await settle();
 const observerWorks = majorCollections > 0;
 majorCollections--;
-process.stdout.write(JSON.stringify({ frames: FRAMES, summaries, observerWorks, majorCollections, heapGrowthBytes }));
+const collections = { observerWorks, majorCollections, minorCollections };
+process.stdout.write(JSON.stringify({ frames: FRAMES, summaries, ...collections, heapGrowthBytes }));

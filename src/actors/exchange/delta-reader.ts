@@ -15,8 +15,9 @@ import {
   DELTA_LAST_SEQUENCE,
   DELTA_ROUTE,
 } from '../../kernels/assembly/lib/contract.ts';
-import type { DecodeKernel } from '../../kernels/decode.ts';
-import { type DepthSync, receiveDiff, receiveSnapshot, UNSYNCED } from '../../venues/binance/sequence.ts';
+import { type DecodeKernel, NO_ROUTE } from '../../kernels/decode.ts';
+import { DECIMALS_DEFAULT } from '../../protocols/book-layout.ts';
+import { type DepthSync, receiveDiff, receiveSnapshot, UNSYNCED } from '../../venues/depth-sync.ts';
 import type { Walker } from '../../venues/venue.ts';
 import type { Link } from './link.ts';
 import type { Stream } from './stream.ts';
@@ -183,12 +184,13 @@ export class DeltaReader {
     book.fetching = undefined;
     const buffered = book.buffered;
     book.buffered = [];
+    const { walker } = this.#options;
+    const { heardNs } = this.#link;
     for (const frame of buffered) {
-      if (this.#options.walker.decode(this.#kernel, frame, this.#link.heardNs) > 0)
-        this.read(frame, this.#link.heardNs);
+      if (walker.decode(this.#kernel, frame, heardNs, NO_ROUTE, DECIMALS_DEFAULT) > 0) this.read(frame, heardNs);
     }
-    this.#following(book, this.#link.heardNs);
-    this.#publish(book, this.#link.heardNs);
+    this.#following(book, heardNs);
+    this.#publish(book, heardNs);
     return true;
   }
 }

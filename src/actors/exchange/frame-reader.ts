@@ -1,10 +1,11 @@
 // The hot path of an exchange: a frame in, a book in its slot or trades in their rings, nothing allocated on the way.
 import { BOOK_DELTA, BOOK_SNAPSHOT, CONTROL, TRADES } from '../../kernels/assembly/lib/contract.ts';
-import type { DecodeKernel } from '../../kernels/decode.ts';
+import { type DecodeKernel, NO_ROUTE } from '../../kernels/decode.ts';
+import { DECIMALS_DEFAULT } from '../../protocols/book-layout.ts';
 import { TRADE, TRADE_BYTES } from '../../protocols/trade-layout.ts';
 import type { SharedHistogram } from '../../supervision/telemetry/histogram.ts';
 import { nowNs } from '../../supervision/threads/thread-clock.ts';
-import { judgeFrame } from '../../venues/coinbase/sequence.ts';
+import { judgeCounted } from '../../venues/sequence.ts';
 import type { Venue } from '../../venues/venue.ts';
 import type { Counters } from './counters.ts';
 import { DeltaReader } from './delta-reader.ts';
@@ -54,6 +55,9 @@ export class FrameReader {
   readonly #handovers: TradeHandovers;
   /** The venue numbers all frames of a connection, so one missing number puts all its books in doubt. */
   readonly #isNumbered: boolean;
+  /** Where there is one book alone, a book that does not name its symbol can be no other. */
+  #onlyRoute = NO_ROUTE;
+  #onlyScale = DECIMALS_DEFAULT;
 
   constructor(options: FrameReaderOptions) {
     this.#options = options;
@@ -100,13 +104,18 @@ export class FrameReader {
       else route.book = stream;
       if (isNew) for (const link of this.#links) this.#teach(link.reading!, route, index);
     }
+    const booked = this.#routes.filter((route) => route.book?.kind === 'book');
+    const only = booked.length === 1 ? booked[0]! : undefined;
+    this.#onlyRoute = only === undefined ? NO_ROUTE : this.#routes.indexOf(only);
+    this.#onlyScale = only?.scale ?? DECIMALS_DEFAULT;
   }
 
   read(link: Link, frame: Buffer, receivedNs: number): void {
     this.#options.counters.messages++;
     link.heardNs = receivedNs;
     const reading = link.reading!;
-    const code = this.#options.venue.walker.decode(reading.kernel, frame, receivedNs);
+    const { walker } = this.#options.venue;
+    const code = walker.decode(reading.kernel, frame, receivedNs, this.#onlyRoute, this.#onlyScale);
     const decodedNs = nowNs();
     this.#take(link, reading, code, frame, receivedNs);
     // After the book is on its way: the bookkeeping must not hold it up.
@@ -137,7 +146,7 @@ export class FrameReader {
 
   /** Of a venue that numbers all frames of a connection: false when the frame is old, or proves that others are missing. */
   isNextFrame(link: Link, sequence: number): boolean {
-    const verdict = judgeFrame(link.frameSequence, sequence);
+    const verdict = judgeCounted(link.frameSequence, sequence);
     if (verdict === 'next') link.frameSequence = sequence;
     if (verdict === 'gap') {
       const stream = this.#routes.find((route) => route.book !== undefined)?.book;

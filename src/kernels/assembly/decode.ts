@@ -1,17 +1,13 @@
 // Decodes venue frames into books, deltas and trades. Private memory, one instance a thread; the caller copies a frame to
-// `frameAddress`, calls the venue's function with its length, and reads the records at the exported addresses.
+// `frameAddress`, calls the venue's function with its length, and reads the records at the exported addresses. The venues'
+// functions are in their own folders (src/venues/NAME/assembly/walker.ts) and compiled into this module.
 
-import { decodeBinanceFrame } from './lib/binance';
-import { decodeBitstampFrame } from './lib/bitstamp';
 import { REFUSED_SIZE } from './lib/contract';
-import { decodeCoinbaseFrame } from './lib/coinbase';
-import { decodeKrakenFrame } from './lib/kraken';
+import { beginFrame } from './lib/frame';
 import { allocateBooks, applyDeltaRow, closeHorizon, copyTop, openLevelBook } from './lib/level-book';
-import { beginOutcome } from './lib/outcome';
 import { allocateRoutes, putRoute } from './lib/routes';
-import { beginChanges } from './lib/sides';
 import { decodeSnapshotFrame } from './lib/snapshot';
-import { allocateState, book, changes, deltas, frame, head, openFrame, trades } from './lib/state';
+import { allocateState, book, changes, deltas, frame, head, trades } from './lib/state';
 
 export function initialize(
   depth: u32, frameBytes: u32, changeCount: u32, deltaCount: u32, tradeCount: u32, routeCapacity: u32, bookCapacity: u32,
@@ -45,32 +41,8 @@ export function addRoute(length: u32, route: u32, decimals: u32): bool {
   return putRoute(frame, length, route, decimals);
 }
 
-@inline
-function begin(length: u32): bool {
-  beginOutcome();
-  beginChanges();
-  return openFrame(length);
-}
-
-/** `route` and `decimals` serve a partial book outside the combined envelope, which does not say whose it is. */
-export function decodeBinance(length: u32, route: u32, decimals: u32, receivedNs: f64): i32 {
-  return begin(length) ? decodeBinanceFrame(route, decimals, receivedNs) : REFUSED_SIZE;
-}
-
-export function decodeBitstamp(length: u32, receivedNs: f64): i32 {
-  return begin(length) ? decodeBitstampFrame(receivedNs) : REFUSED_SIZE;
-}
-
-export function decodeKraken(length: u32, receivedNs: f64): i32 {
-  return begin(length) ? decodeKrakenFrame(receivedNs) : REFUSED_SIZE;
-}
-
-export function decodeCoinbase(length: u32, receivedNs: f64): i32 {
-  return begin(length) ? decodeCoinbaseFrame(receivedNs) : REFUSED_SIZE;
-}
-
 export function decodeSnapshot(length: u32, route: u32, decimals: u32): i32 {
-  return begin(length) ? decodeSnapshotFrame(route, decimals) : REFUSED_SIZE;
+  return beginFrame(length) ? decodeSnapshotFrame(route, decimals) : REFUSED_SIZE;
 }
 
 export function openBook(route: u32, capacity: u32, cut: u32, decimals: u32): bool {

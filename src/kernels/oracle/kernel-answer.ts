@@ -1,9 +1,9 @@
 // The kernel's records in the oracle's words.
 import { isDeepStrictEqual } from 'node:util';
-import { BOOK, bookAsksOffset } from '../../protocols/book-layout.ts';
+import { BOOK, bookAsksOffset, DECIMALS_DEFAULT } from '../../protocols/book-layout.ts';
 import { TRADE, TRADE_BYTES, TRADE_TAKER_BUY } from '../../protocols/trade-layout.ts';
 import * as contract from '../assembly/lib/contract.ts';
-import type { DecodeKernel } from '../decode.ts';
+import { type DecodeKernel, NO_ROUTE } from '../decode.ts';
 import type { Change, Level, OracleAnswer, OracleDelta, OracleTrade } from './frame-oracle.ts';
 
 const viewOf = (bytes: Uint8Array) => new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
@@ -82,4 +82,17 @@ export function kernelAnswer(kernel: DecodeKernel, status: number): OracleAnswer
 export function sameAnswer(one: OracleAnswer, other: OracleAnswer): boolean {
   if (one.kind === 'refused' || other.kind === 'refused') return one.kind === other.kind;
   return isDeepStrictEqual(one, other);
+}
+
+/** Decodes a frame with the walker of a venue, by its id. */
+export function walk(
+  kernel: DecodeKernel,
+  venue: string,
+  frame: Uint8Array,
+  receivedNs: number,
+  route: number = NO_ROUTE,
+  decimals: number = DECIMALS_DEFAULT,
+): number {
+  const name = `decode${venue.slice(0, 1).toUpperCase()}${venue.slice(1)}`;
+  return kernel.walkers[name]!(kernel.take(frame), route, decimals, receivedNs);
 }

@@ -5,7 +5,8 @@ import { binanceSimulation } from './simulator.ts';
 
 const walker: Walker = {
   routeBy: (kind) => (kind === 'book' ? 'stream' : 'symbol'),
-  decode: (kernel, frame, receivedNs) => kernel.binance(frame, receivedNs),
+  decode: (kernel, frame, receivedNs, route, decimals) =>
+    kernel.walkers['decodeBinance']!(kernel.take(frame), route, decimals, receivedNs),
   snapshotUrl: (restUrl, symbol) => `${restUrl}/api/v3/depth?symbol=${encodeURIComponent(symbol)}&limit=1000`,
 };
 

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
+import { receiveDiff, receiveSnapshot, UNSYNCED } from '../depth-sync.ts';
 import { ClientBook, closeAll, connect, type Level, rest, START_MS, sideOf, simulator } from '../simulation/rig.ts';
-import { receiveDiff, receiveSnapshot, UNSYNCED } from './sequence.ts';
 
 afterEach(closeAll);
 

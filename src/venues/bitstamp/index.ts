@@ -5,7 +5,8 @@ import { bitstampSimulation } from './simulator.ts';
 
 const walker: Walker = {
   routeBy: () => 'stream',
-  decode: (kernel, frame, receivedNs) => kernel.bitstamp(frame, receivedNs),
+  decode: (kernel, frame, receivedNs, route, decimals) =>
+    kernel.walkers['decodeBitstamp']!(kernel.take(frame), route, decimals, receivedNs),
 };
 
 export const bitstamp: Venue = { facts: BITSTAMP, dialect: bitstampDialect, simulation: bitstampSimulation, walker };

@@ -5,7 +5,8 @@ import { coinbaseSimulation } from './simulator.ts';
 
 const walker: Walker = {
   routeBy: () => 'symbol',
-  decode: (kernel, frame, receivedNs) => kernel.coinbase(frame, receivedNs),
+  decode: (kernel, frame, receivedNs, route, decimals) =>
+    kernel.walkers['decodeCoinbase']!(kernel.take(frame), route, decimals, receivedNs),
 };
 
 export const coinbase: Venue = { facts: COINBASE, dialect: coinbaseDialect, simulation: coinbaseSimulation, walker };

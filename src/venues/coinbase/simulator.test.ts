@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
+import { judgeCounted } from '../sequence.ts';
 import { ClientBook, closeAll, connect, sideOf, simulator } from '../simulation/rig.ts';
-import { judgeFrame } from './sequence.ts';
 
 afterEach(closeAll);
 
@@ -19,7 +19,7 @@ describe('simulated Coinbase', () => {
     let last: number | undefined;
     const book = new ClientBook();
     for (const frame of frames) {
-      expect(judgeFrame(last, frame.sequence_num)).toBe('next');
+      expect(judgeCounted(last, frame.sequence_num)).toBe('next');
       last = frame.sequence_num;
       for (const update of frame.events[0].updates ?? []) {
         book.set(update.side === 'bid' ? 'bids' : 'asks', update.price_level, update.new_quantity);

@@ -5,7 +5,8 @@ import { krakenSimulation } from './simulator.ts';
 
 const walker: Walker = {
   routeBy: () => 'symbol',
-  decode: (kernel, frame, receivedNs) => kernel.kraken(frame, receivedNs),
+  decode: (kernel, frame, receivedNs, route, decimals) =>
+    kernel.walkers['decodeKraken']!(kernel.take(frame), route, decimals, receivedNs),
   bookCut: 100,
 };
 

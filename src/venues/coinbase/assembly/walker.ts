@@ -1,12 +1,13 @@
 // Coinbase Advanced Trade: incremental books and trades, several events a frame, one sequence a connection.
-import { CONTROL, DELTA_IS_SNAPSHOT, REFUSED_SHAPE, SIDE_ASK, SIDE_BID, TRADES } from './contract';
-import { field, hasPlainKeys, isString, openFrameObject, openObject } from './json';
-import { places, value } from './numbers';
-import { addDelta, addTrade, finishDeltas, finishTrades } from './outcome';
-import { NO_ROUTE, routeDecimals } from './routes';
-import { addChange, changeCount } from './sides';
-import { failure, frame, refuse } from './state';
-import { decimalValue, firstElement, integerInto, isArray, nextElement, routeValue, timeUs, timeValue } from './values';
+import { CONTROL, DELTA_IS_SNAPSHOT, REFUSED_SHAPE, REFUSED_SIZE, SIDE_ASK, SIDE_BID, TRADES } from '../../../kernels/assembly/lib/contract';
+import { beginFrame } from '../../../kernels/assembly/lib/frame';
+import { field, hasPlainKeys, isString, openFrameObject, openObject } from '../../../kernels/assembly/lib/json';
+import { places, value } from '../../../kernels/assembly/lib/numbers';
+import { addDelta, addTrade, finishDeltas, finishTrades } from '../../../kernels/assembly/lib/outcome';
+import { NO_ROUTE, routeDecimals } from '../../../kernels/assembly/lib/routes';
+import { addChange, changeCount } from '../../../kernels/assembly/lib/sides';
+import { failure, frame, refuse } from '../../../kernels/assembly/lib/state';
+import { decimalValue, firstElement, integerInto, isArray, nextElement, routeValue, timeUs, timeValue } from '../../../kernels/assembly/lib/values';
 
 /** `{"side":"bid","event_time":"...","price_level":"68900.00","new_quantity":"2.00000000"}` */
 function readUpdate(decimals: u32): bool {
@@ -71,7 +72,7 @@ function readEvent(isBook: bool, sequence: u64, time: u64, receivedNs: f64): boo
   return addDelta(route, snapshot ? DELTA_IS_SNAPSHOT : 0, from, 0, sequence, sequence, time);
 }
 
-export function decodeCoinbaseFrame(receivedNs: f64): i32 {
+function decodeCoinbaseFrame(receivedNs: f64): i32 {
   if (!openFrameObject(frame) || !hasPlainKeys(0)) return failure;
   const channel = field(0, 'channel');
   const isBook = isString(channel, 'l2_data');
@@ -89,4 +90,9 @@ export function decodeCoinbaseFrame(receivedNs: f64): i32 {
     event = nextElement(end);
   }
   return isBook ? finishDeltas(sequence) : finishTrades(TRADES, sequence);
+}
+
+/** Its frames say whose they are: `route` and `decimals` are not looked at. */
+export function decodeCoinbase(length: u32, route: u32, decimals: u32, receivedNs: f64): i32 {
+  return beginFrame(length) ? decodeCoinbaseFrame(receivedNs) : REFUSED_SIZE;
 }

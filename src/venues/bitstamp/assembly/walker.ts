@@ -1,13 +1,14 @@
 // Bitstamp v2: whole books, diff books, live trades.
-import { kept as keptCompact, nextColon, readCompactSide } from './compact';
-import { CONTROL, REFUSED_SHAPE, SIDE_ASK, SIDE_BID, TRADES } from './contract';
-import { field, hasPlainKeys, isString, openFrameObject, openObject, startsString } from './json';
-import { readShortInteger, value } from './numbers';
-import { addDelta, addTrade, finishBook, finishDeltas, finishTrades } from './outcome';
-import { findRoute, NO_ROUTE, routeDecimals } from './routes';
-import { changeCount, kept, readChanges, readSide } from './sides';
-import { BOOK_LEVELS, book, depth, failure, frame, frameEnd, noteName, refuse } from './state';
-import { decimalValue, integerInto, routeValue } from './values';
+import { kept as keptCompact, nextColon, readCompactSide } from '../../../kernels/assembly/lib/compact';
+import { CONTROL, REFUSED_SHAPE, REFUSED_SIZE, SIDE_ASK, SIDE_BID, TRADES } from '../../../kernels/assembly/lib/contract';
+import { beginFrame } from '../../../kernels/assembly/lib/frame';
+import { field, hasPlainKeys, isString, openFrameObject, openObject, startsString } from '../../../kernels/assembly/lib/json';
+import { readShortInteger, value } from '../../../kernels/assembly/lib/numbers';
+import { addDelta, addTrade, finishBook, finishDeltas, finishTrades } from '../../../kernels/assembly/lib/outcome';
+import { findRoute, NO_ROUTE, routeDecimals } from '../../../kernels/assembly/lib/routes';
+import { changeCount, kept, readChanges, readSide } from '../../../kernels/assembly/lib/sides';
+import { BOOK_LEVELS, book, depth, failure, frame, frameEnd, noteName, refuse } from '../../../kernels/assembly/lib/state';
+import { decimalValue, integerInto, routeValue } from '../../../kernels/assembly/lib/values';
 
 // Pieces of the compact form as little-endian words, and where they stand when the stamps have 10 and 16 digits.
 const DATA_AT_0: u64 = 0x3a2261746164227b; //      {"data":
@@ -114,7 +115,7 @@ function trade(route: u32, decimals: u32, receivedNs: f64): i32 {
   return finishTrades(TRADES, id);
 }
 
-export function decodeBitstampFrame(receivedNs: f64): i32 {
+function decodeBitstampFrame(receivedNs: f64): i32 {
   const answer = compactBook(receivedNs);
   if (answer != 0) return answer;
   if (!openFrameObject(frame) || !hasPlainKeys(0)) return failure;
@@ -136,4 +137,9 @@ export function decodeBitstampFrame(receivedNs: f64): i32 {
   if (failure != 0 || !hasPlainKeys(1)) return failure;
   if (isBook) return strictBook(route, decimals, receivedNs);
   return isDiff ? differences(route, decimals) : trade(route, decimals, receivedNs);
+}
+
+/** Its frames say whose they are: `route` and `decimals` are not looked at. */
+export function decodeBitstamp(length: u32, route: u32, decimals: u32, receivedNs: f64): i32 {
+  return beginFrame(length) ? decodeBitstampFrame(receivedNs) : REFUSED_SIZE;
 }

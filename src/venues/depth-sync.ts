@@ -1,9 +1,9 @@
-// Binance's diff stream needs a REST snapshot to stand on.
+// Diffs that begin without a snapshot need one from REST to stand on.
 //
 //   buffering --snapshot that the buffer continues--> synced --gap--> buffering
 //       ^  |
 //       +--+ snapshot older than the first buffered diff: fetch again
-import { judgeRange } from '../sequence.ts';
+import { judgeRange } from './sequence.ts';
 
 export type DepthSync =
   | { readonly phase: 'buffering'; readonly firstU: bigint | undefined; readonly fetches: number }

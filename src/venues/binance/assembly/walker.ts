@@ -1,13 +1,14 @@
 // Binance spot: partial books, diff books, aggregate and single trades; raw or in the combined-stream envelope.
-import { compactNameLength, kept as keptCompact, nextColon, readCompactSide } from './compact';
-import { CONTROL, REFUSED_DECIMAL, REFUSED_SHAPE, SIDE_ASK, SIDE_BID, TRADES } from './contract';
-import { blank, field, hasPlainKeys, isString, openFrameObject, openObject } from './json';
-import { readShortInteger, value } from './numbers';
-import { addDelta, addTrade, finishBook, finishDeltas, finishTrades } from './outcome';
-import { findRoute, NO_ROUTE, routeDecimals } from './routes';
-import { changeCount, kept, readChanges, readSide } from './sides';
-import { BOOK_LEVELS, book, depth, failure, frame, frameEnd, noteName, refuse } from './state';
-import { decimalValue, integerInto, microsecondsOf, routeValue } from './values';
+import { compactNameLength, kept as keptCompact, nextColon, readCompactSide } from '../../../kernels/assembly/lib/compact';
+import { CONTROL, REFUSED_DECIMAL, REFUSED_SHAPE, REFUSED_SIZE, SIDE_ASK, SIDE_BID, TRADES } from '../../../kernels/assembly/lib/contract';
+import { beginFrame } from '../../../kernels/assembly/lib/frame';
+import { blank, field, hasPlainKeys, isString, openFrameObject, openObject } from '../../../kernels/assembly/lib/json';
+import { readShortInteger, value } from '../../../kernels/assembly/lib/numbers';
+import { addDelta, addTrade, finishBook, finishDeltas, finishTrades } from '../../../kernels/assembly/lib/outcome';
+import { findRoute, NO_ROUTE, routeDecimals } from '../../../kernels/assembly/lib/routes';
+import { changeCount, kept, readChanges, readSide } from '../../../kernels/assembly/lib/sides';
+import { BOOK_LEVELS, book, depth, failure, frame, frameEnd, noteName, refuse } from '../../../kernels/assembly/lib/state';
+import { decimalValue, integerInto, microsecondsOf, routeValue } from '../../../kernels/assembly/lib/values';
 
 // Pieces of the compact form as little-endian words.
 const STREAM_0: u64 = 0x6d6165727473227b; //  {"stream
@@ -129,7 +130,7 @@ function trade(level: u32, aggregate: bool, receivedNs: f64): i32 {
   return finishTrades(TRADES, sequence);
 }
 
-export function decodeBinanceFrame(route: u32, decimals: u32, receivedNs: f64): i32 {
+function decodeBinanceFrame(route: u32, decimals: u32, receivedNs: f64): i32 {
   const answer = compactBook(route, decimals, receivedNs);
   if (answer != 0) return answer;
   // An array (all-market tickers) is no single stream's data: the JSON path reads it.
@@ -152,4 +153,9 @@ export function decodeBinanceFrame(route: u32, decimals: u32, receivedNs: f64): 
   }
   if (field(level, 'lastUpdateId') == 0) return CONTROL;
   return strictBook(level, route, decimals, level == 0 ? 0 : stream, receivedNs);
+}
+
+/** `route` and `decimals` serve a partial book outside the combined envelope, which does not say whose it is. */
+export function decodeBinance(length: u32, route: u32, decimals: u32, receivedNs: f64): i32 {
+  return beginFrame(length) ? decodeBinanceFrame(route, decimals, receivedNs) : REFUSED_SIZE;
 }

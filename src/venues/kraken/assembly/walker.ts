@@ -1,13 +1,14 @@
 // Kraken v2: incremental books proven by a checksum, and trades. Prices and amounts are JSON numbers whose trailing zeros
 // count: the places they were written with are kept beside the values.
-import { CONTROL, DELTA_HAS_CHECKSUM, DELTA_IS_SNAPSHOT, REFUSED_OVERFLOW, REFUSED_SHAPE, SIDE_ASK, SIDE_BID, TRADES } from './contract';
-import { field, hasPlainKeys, isString, openFrameObject, openObject } from './json';
-import { places, value } from './numbers';
-import { addDelta, addTrade, finishDeltas, finishTrades } from './outcome';
-import { NO_ROUTE, routeDecimals } from './routes';
-import { addChange, changeCount } from './sides';
-import { failure, frame, refuse } from './state';
-import { decimalValue, firstElement, integerInto, isArray, nextElement, routeValue, timeUs, timeValue } from './values';
+import { CONTROL, DELTA_HAS_CHECKSUM, DELTA_IS_SNAPSHOT, REFUSED_OVERFLOW, REFUSED_SHAPE, REFUSED_SIZE, SIDE_ASK, SIDE_BID, TRADES } from '../../../kernels/assembly/lib/contract';
+import { beginFrame } from '../../../kernels/assembly/lib/frame';
+import { field, hasPlainKeys, isString, openFrameObject, openObject } from '../../../kernels/assembly/lib/json';
+import { places, value } from '../../../kernels/assembly/lib/numbers';
+import { addDelta, addTrade, finishDeltas, finishTrades } from '../../../kernels/assembly/lib/outcome';
+import { NO_ROUTE, routeDecimals } from '../../../kernels/assembly/lib/routes';
+import { addChange, changeCount } from '../../../kernels/assembly/lib/sides';
+import { failure, frame, refuse } from '../../../kernels/assembly/lib/state';
+import { decimalValue, firstElement, integerInto, isArray, nextElement, routeValue, timeUs, timeValue } from '../../../kernels/assembly/lib/values';
 
 /** `[{"price":105944.20,"qty":0.250},...]` */
 function readObjects(at: usize, side: u32, decimals: u32): bool {
@@ -66,7 +67,7 @@ function readTrade(receivedNs: f64): bool {
   return addTrade(route, buy, time, price, value, id, id, id, receivedNs);
 }
 
-export function decodeKrakenFrame(receivedNs: f64): i32 {
+function decodeKrakenFrame(receivedNs: f64): i32 {
   if (!openFrameObject(frame) || !hasPlainKeys(0)) return failure;
   const channel = field(0, 'channel');
   const isBook = isString(channel, 'book');
@@ -87,4 +88,9 @@ export function decodeKrakenFrame(receivedNs: f64): i32 {
     item = nextElement(end);
   }
   return isBook ? finishDeltas(0) : finishTrades(TRADES, 0);
+}
+
+/** Its frames say whose they are: `route` and `decimals` are not looked at. */
+export function decodeKraken(length: u32, route: u32, decimals: u32, receivedNs: f64): i32 {
+  return beginFrame(length) ? decodeKrakenFrame(receivedNs) : REFUSED_SIZE;
 }
