@@ -34,7 +34,7 @@ const HEALTH_PACKAGE = 'grpc.health.v1';
 const HEALTH_FILE = 'grpc/health/v1/health.proto';
 const OPTIONS = { keepCase: true, longs: String };
 
-/** The given protos and the health service's, as any client takes them. */
+/** The given protos and the health service's, as every client takes them. */
 export function reflectedProtos(protos: PackageDefinition): PackageDefinition {
   const codec = loadSync('google/protobuf/descriptor.proto', OPTIONS)['google.protobuf.FileDescriptorProto'];
   invariant(codec !== undefined && isMessage(codec), 'proto-loader brings the descriptors of descriptors');
