@@ -31,7 +31,7 @@ export const INGEST_ERRORS = {
   },
   TW_SPILL_FULL: {
     means: 'The spill has reached its quota or its disk is full. Reading from Redis stops; nothing is acknowledged.',
-    remedy: 'Bring Postgres back, or give the spill more room: spill.max_bytes, or space on its disk.',
+    remedy: 'Bring Postgres back, or give the spill more room: spill.maxBytes, or space on its disk.',
   },
   TW_SPILL_BROKEN: {
     means: 'The spill folder cannot be written. Reading from Redis stops; nothing is acknowledged.',
