@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type Bar, INTERVAL_NAMES, windowAt, windowOpenUs } from '../protocols/kline.ts';
+import { type Bar, INTERVAL_NAMES, tailOf, windowAt, windowOpenUs } from '../protocols/kline.ts';
 import { TRADE, TRADE_BYTES, TRADE_FETCHED, TRADE_LOSS } from '../protocols/trade-layout.ts';
 import { type Trade, tradeRecords } from '../protocols/trade-record.ts';
 import { BARS_DEFAULTS, BarsKernel, type BarsLimits, barsOf, READER } from './bars.ts';
@@ -313,6 +313,28 @@ describe('symbols', () => {
       open: 100n,
       close: 104n,
     });
+  });
+
+  it('goes on with every bar that was open, where an older one still waited for late trades', () => {
+    const before = kernelWith(['1s', '1m']);
+    before.add(3, 0, true, START_US);
+    apply(before, trade(0), trade(1), trade(2));
+    tickTo(before, 1);
+    const stored = read(before);
+    expect(brief(stored.filter(({ interval }) => interval === '1s'))).toEqual([
+      ...['0 complete r1 n1', '1 complete r0 n1', '2 complete r0 n1'],
+    ]);
+    const after = kernelWith(['1s', '1m']);
+    after.add(3, 0, true, START_US);
+    for (const bar of tailOf(stored)) after.seed(bar);
+    after.resume(3, 3n, START_US + 2n * SECOND_US);
+    apply(after, trade(3, { timeUs: START_US + SECOND_US + 5n }), trade(4));
+    tickTo(after, 6);
+    const bars = read(after);
+    expect(bars.filter(({ interval }) => interval === '1s').map(({ trades, volume }) => [trades, volume])).toEqual(
+      [2n, 1n, 0n, 1n, 0n].map((trades) => [trades, trades * 10n]),
+    );
+    expect(bars.find(({ interval }) => interval === '1m')).toMatchObject({ trades: 5n, volume: 50n, close: 104n });
   });
 });
 

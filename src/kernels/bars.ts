@@ -204,7 +204,7 @@ export class BarsKernel {
     this.#exports.tick(venue, nowUs, graceUs);
   }
 
-  /** Puts an interval's last stored bar back after a restart. Call for every interval, then `resume`. */
+  /** Puts stored bars back after a restart: of every interval its `tailOf`, in order. Then call `resume`. */
   seed(bar: Bar): void {
     const interval = this.plan.names.indexOf(bar.interval);
     if (interval < 0) return;

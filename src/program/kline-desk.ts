@@ -83,7 +83,7 @@ export function klineDesk(options: KlineDeskOptions): Behaviour<DeskMessage, Sta
 
   const place = async (staffed: StaffedLine, symbol: KlineSymbol): Promise<void> => {
     const { index, venue, dense } = symbol;
-    const alive = live.newest(venue, symbol.symbol, staffed.intervals);
+    const alive = live.tail(venue, symbol.symbol, staffed.intervals);
     const recovered = alive.length > 0 ? null : await recovery.of(venue, symbol.symbol, index);
     if (recovered === undefined) return;
     const sinceUs = symbol.sinceUs ?? recovered?.sinceUs ?? times.nowUs(venue) + ARRIVAL_US;

@@ -1,5 +1,5 @@
 import type { NamedBar } from '../actors/kline-persistence/rows.ts';
-import type { Bar } from '../protocols/kline.ts';
+import { type Bar, tailOf } from '../protocols/kline.ts';
 
 export type BarListener = (bars: readonly NamedBar[]) => void;
 
@@ -25,9 +25,9 @@ export class LiveBars {
     return [...(windows?.values() ?? [])].sort((a, b) => (a.bar.openUs > b.bar.openUs ? -1 : 1));
   }
 
-  /** The newest bar of each of these intervals that has one. */
-  newest(venue: string, symbol: string, intervals: readonly string[]): Bar[] {
-    return intervals.flatMap((interval) => this.series(venue, symbol, interval).slice(0, 1)).map(({ bar }) => bar);
+  /** Of each of these intervals the newest closed bar and those after it, in order. */
+  tail(venue: string, symbol: string, intervals: readonly string[]): Bar[] {
+    return tailOf(intervals.flatMap((interval) => this.series(venue, symbol, interval)).map(({ bar }) => bar));
   }
 
   /** Hears of all bars, as many at a time as came together. The answer ends it. */

@@ -104,6 +104,20 @@ export function compileIntervals(names: readonly string[]): IntervalPlan {
   return { names: sorted, feeders };
 }
 
+/**
+ * Of each interval the newest closed bar and those after it, in order: what a symbol goes on from. While late trades are
+ * waited for, more than one bar is open.
+ */
+export function tailOf(bars: readonly Bar[]): Bar[] {
+  const newestClosed = new Map<Interval, bigint>();
+  for (const { interval, closed, openUs } of bars) {
+    if (closed && openUs >= (newestClosed.get(interval) ?? 0n)) newestClosed.set(interval, openUs);
+  }
+  const tail = bars.filter(({ interval, openUs }) => openUs >= (newestClosed.get(interval) ?? 0n));
+  const windows = new Map(tail.map((bar) => [`${bar.interval} ${bar.openUs}`, bar]));
+  return [...windows.values()].sort((a, b) => (a.openUs < b.openUs ? -1 : 1));
+}
+
 /** The number of the window that a time falls in. */
 export function windowAt(interval: Interval, timeUs: bigint): number {
   const { lengthUs, offsetUs } = INTERVALS[interval];

@@ -83,7 +83,7 @@ it('takes a symbol with more bars than a record holds, and lets only the last re
   await spill.close();
 });
 
-it('adds the newest bar of every interval to what closed, as a restart needs all of them at one sequence', () => {
+it('adds the newest bars of every interval to what closed, as a restart needs all of them at one sequence', () => {
   const states = new SymbolStates(() => 1n);
   const named = (one: Bar) => ({ venue: 'binance', symbol: 'A', bar: one });
   const hour = bar(0, { interval: '1h', closed: false, revision: 0, nextSequence: 40n });
@@ -92,6 +92,6 @@ it('adds the newest bar of every interval to what closed, as a restart needs all
   const open = bar(2, { closed: false, revision: 0, nextSequence: 41n });
   const [taken] = states.take([closed, open].map(named));
   const whole = states.whole(taken!);
-  expect(whole).toMatchObject({ nextSequence: 41n, bars: [closed, hour, open] });
-  expect(recoveredFrom(whole).bars).toEqual([open, hour]);
+  expect(whole).toMatchObject({ nextSequence: 41n, bars: [hour, closed, open] });
+  expect(recoveredFrom(whole).bars).toEqual([hour, closed, open]);
 });

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type pg from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
-import type { Bar, Interval } from '../../protocols/kline.ts';
+import { type Bar, INTERVAL_NAMES, type Interval } from '../../protocols/kline.ts';
 import {
   type BarRow,
   barFromRow,
@@ -25,7 +25,7 @@ export interface Progress {
 }
 
 export interface Recovered extends Progress {
-  /** The newest stored bar of each interval. */
+  /** Of each interval the newest closed bar and those after it, in order. */
   readonly bars: readonly Bar[];
 }
 
@@ -45,6 +45,14 @@ const SAVE_PROGRESS = `INSERT INTO kline_progress
 SELECT * FROM unnest($1::text[], $2::text[], $3::numeric[], $4::timestamptz[], $5::timestamptz[])
 ON CONFLICT (venue, symbol) DO UPDATE SET next_sequence = excluded.next_sequence, last_time = excluded.last_time
 WHERE excluded.next_sequence >= kline_progress.next_sequence`;
+/** By the key's index alone, a few steps for each symbol and interval, however long the history is. */
+const TAILS = `SELECT ${SELECT_BAR} FROM (
+  SELECT tail.* FROM kline_progress at CROSS JOIN unnest($2::text[]) AS length CROSS JOIN LATERAL (
+    SELECT * FROM klines WHERE venue = at.venue AND symbol = at.symbol AND "interval" = length AND open_time >= coalesce(
+      (SELECT max(open_time) FROM klines
+       WHERE venue = at.venue AND symbol = at.symbol AND "interval" = length AND closed), '-infinity')
+  ) tail WHERE at.venue = $1
+) tails ORDER BY open_time`;
 export const HISTORY_LIMIT_MAX = 1000;
 
 /** The klines table on one connection. Writing the same batch twice is safe: revisions make it so. */
@@ -101,11 +109,7 @@ export class KlineStore {
        extract(epoch from since)::text AS since FROM kline_progress WHERE venue = $1 ORDER BY symbol`,
       [venue],
     );
-    const newest = await this.#client.query<BarRow>(
-      `SELECT DISTINCT ON (symbol, "interval") ${SELECT_BAR} FROM klines WHERE venue = $1
-       ORDER BY symbol, "interval", klines.open_time DESC`,
-      [venue],
-    );
+    const newest = await this.#client.query<BarRow>(TAILS, [venue, INTERVAL_NAMES]);
     const bars = newest.rows.map(barFromRow);
     return progress.rows.map((row) => ({
       venue,

@@ -1,5 +1,5 @@
 import type { Bar } from '../../protocols/kline.ts';
-import { isInterval, QUALITIES } from '../../protocols/kline.ts';
+import { isInterval, QUALITIES, tailOf } from '../../protocols/kline.ts';
 import type { NamedBar } from './rows.ts';
 import type { Progress, Recovered } from './store.ts';
 
@@ -45,18 +45,8 @@ function decodeBar(raw: Record<keyof Bar, unknown>): Bar {
   return { symbol: 0, interval, quality, closed: raw.closed === true, revision: Number(raw.revision), ...numbers };
 }
 
-/** The newest bar of each interval. */
-export function newestOf(bars: readonly Bar[]): Bar[] {
-  const newest = new Map<string, Bar>();
-  for (const bar of bars) {
-    const known = newest.get(bar.interval);
-    if (known === undefined || bar.openUs >= known.openUs) newest.set(bar.interval, bar);
-  }
-  return [...newest.values()];
-}
-
 export function recoveredFrom(state: SymbolState): Recovered {
-  return { ...state, bars: newestOf(state.bars) };
+  return { ...state, bars: tailOf(state.bars) };
 }
 
 export function namedBars(states: readonly SymbolState[]): NamedBar[] {
@@ -95,7 +85,7 @@ export class SymbolStates {
     return [...bySymbol].map(([key, bars]) => {
       const { venue, symbol } = bars[0]!;
       const known = this.#newest.get(key) ?? [];
-      const newest = newestOf([...known, ...bars].map(({ bar }) => bar));
+      const newest = tailOf([...known, ...bars].map(({ bar }) => bar));
       this.#newest.delete(key);
       this.#newest.set(
         key,

@@ -14,7 +14,7 @@ import {
 } from './bars-layout';
 import { asideAt, confirm, doubt, placeAsides, refreshFastPath, reissueChanged, resolveHole } from './bars-ids';
 import { commitSymbol, commitUnsaved, placeUnsaved, unsavedRoom, writeSymbol, writeUnsaved } from './bars-records';
-import { counters, linkIntervals, maskOf, push, setDepths, settle, stateOf, subtractTotals, wake } from './bars-ring';
+import { counters, entryAt, linkIntervals, maskOf, push, setDepths, settle, stateOf, subtractTotals, wake } from './bars-ring';
 import { intervals, plan, setIntervals, windowAt, windowEnd } from './bars-window';
 
 export let symbols: u32 = 0;
@@ -232,18 +232,23 @@ export function seedSequence(global: u32, next: u64, lastTime: u64): bool {
   return true;
 }
 
-/** Puts back an interval's last stored bar, taken from the transfer area as a record. Closed ones only give the price. */
+/**
+ * Puts back a stored bar, taken from the transfer area as a record: of each interval the last closed one, which only gives
+ * the price, and those after it, in order. Two windows can be open at once, the older one for its late trades.
+ */
 export function seedBar(global: u32, k: u32, closed: u32): bool {
   const symbol = symbolAddress(global);
   if (!symbol || k >= intervals) return false;
   const state = stateOf(symbol, k);
   const window = load<u32>(transfer, R_WINDOW);
-  const first = closed ? window + 1 : window;
-  store<u32>(state, first, I_FLOOR);
-  startReaders(state, first);
+  if (closed || !load<u64>(state, I_FLOOR_CLOSE)) seedFloor(state, closed ? window + 1 : window);
   if (closed) {
     store<u64>(state, load<u64>(transfer, R_CLOSE), I_FLOOR_CLOSE);
     return true;
+  }
+  // The symbol's totals stay as they are: what the bars before it held is before them.
+  for (let at: u32 = 0; at < load<u32>(state, I_COUNT); at++) {
+    subtractTotals(entryAt(state, k, at) + E_COUNT, transfer + R_COUNT);
   }
   const entry = push(symbol, k, window);
   store<u64>(entry, load<u64>(transfer, R_OPEN), E_OPEN);
@@ -258,6 +263,13 @@ export function seedBar(global: u32, k: u32, closed: u32): bool {
   store<u64>(state, windowEnd(k, window), I_END);
   if (k == 0) wake(symbol);
   return true;
+}
+
+/** Windows before this one are stored; the first bar that is put back says which. */
+function seedFloor(state: usize, first: u32): void {
+  if (load<u32>(state, I_COUNT)) return;
+  store<u32>(state, first, I_FLOOR);
+  startReaders(state, first);
 }
 
 /** What came before the last trade, or before the venue last said that there was nothing more, is in no doubt. */
