@@ -1,0 +1,35 @@
+// The program as a process of its own, to be killed. Its orders come in the environment:
+//   KLINES_PROGRAM   JSON of ProgramOrders
+// It tells its gRPC address once it is up, and ends a partition worker's thread when told to.
+import { Program } from '../../src/program/program.ts';
+import { configurationOf } from '../books/harness.ts';
+import type { ProgramOrders, ToChild, ToParent } from './program-process.ts';
+
+const orders = JSON.parse(process.env['KLINES_PROGRAM'] ?? '{}') as ProgramOrders;
+const ABSENT = { state: 'down', code: 'TW_SERVER_START_FAILED', reason: 'not asked for', remedy: '' } as const;
+const tell = (message: ToParent) => process.send?.(message);
+
+const program = new Program({
+  ...configurationOf(orders.topology, `data: ${orders.folder}`),
+  endpoints: (venue) => orders.endpoints[venue]!,
+  postgres: { state: 'up', url: orders.postgresUrl, origin: 'embedded', stop: async () => {} },
+  redis: ABSENT,
+  onWarning: (warning) => process.stderr.write(`${warning}\n`),
+});
+const outcome = await program.start();
+if (outcome.kind !== 'applied') {
+  process.stderr.write(`${JSON.stringify(outcome)}\n`);
+  process.exit(3);
+}
+tell({ kind: 'up', grpc: program.grpcAddress! });
+
+setInterval(() => {
+  const { symbols } = program.klines.bars.catalogue();
+  tell({ kind: 'state', symbols, health: JSON.stringify(program.health().parts) });
+}, 250);
+
+process.on('message', (message: ToChild) => {
+  if (message.kind === 'end-worker') program.system.restart(`/klines/worker-${message.worker}`);
+  else void program.stop().then(() => process.exit(0));
+});
+process.on('disconnect', () => process.exit(4));

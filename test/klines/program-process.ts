@@ -1,0 +1,77 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+
+export interface ProgramOrders {
+  readonly topology: string;
+  readonly endpoints: Readonly<Record<string, { readonly wsUrl: string; readonly restUrl: string }>>;
+  readonly postgresUrl: string;
+  readonly folder: string;
+}
+
+export type ToChild = { readonly kind: 'end-worker'; readonly worker: number } | { readonly kind: 'stop' };
+export type ToParent =
+  | { readonly kind: 'up'; readonly grpc: string }
+  | { readonly kind: 'state'; readonly symbols: readonly string[]; readonly health: string };
+
+const program = fileURLToPath(new URL('./program-child.js', import.meta.url));
+const LOG_CHARACTERS = 20_000;
+
+/** One life of the program after another. */
+export class ProgramProcess {
+  readonly #orders: ProgramOrders;
+  #child: ChildProcess | undefined;
+  /** Symbols in the catalogue, as the present life last told. */
+  symbols: readonly string[] = [];
+  health = '';
+  log = '';
+  lives = 0;
+
+  constructor(orders: ProgramOrders) {
+    this.#orders = orders;
+  }
+
+  /** Starts a life and gives its gRPC address. */
+  async start(): Promise<string> {
+    const child = spawn(process.execPath, [program], {
+      env: { ...process.env, KLINES_PROGRAM: JSON.stringify(this.#orders) },
+      stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+    });
+    this.#child = child;
+    this.lives++;
+    this.symbols = [];
+    child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+      this.log = (this.log + text).slice(-LOG_CHARACTERS);
+    });
+    return new Promise((resolve, reject) => {
+      child.once('exit', (code, signal) => reject(new Error(`the program ended: ${code} ${signal} ${this.log}`)));
+      child.on('message', (message: ToParent) => {
+        if (message.kind === 'up') resolve(message.grpc);
+        else {
+          this.symbols = message.symbols;
+          this.health = message.health;
+        }
+      });
+    });
+  }
+
+  tell(message: ToChild): void {
+    this.#child?.send(message);
+  }
+
+  async kill(): Promise<void> {
+    await this.#end(() => this.#child?.kill('SIGKILL'));
+  }
+
+  async stop(): Promise<void> {
+    await this.#end(() => this.tell({ kind: 'stop' }));
+  }
+
+  async #end(how: () => void): Promise<void> {
+    const child = this.#child;
+    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
+    const ended = once(child, 'exit');
+    how();
+    await ended;
+  }
+}
