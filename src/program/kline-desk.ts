@@ -48,7 +48,7 @@ const TICK_MS = 200;
 const NEVER = (1n << 64n) - 1n;
 /**
  * Trades that reach the worker before the symbol does are not counted, so the symbol counts as watched from this much
- * later on: a worker that is slower than that is taken for hung.
+ * later on; a worker that takes longer counts from when it had the symbol.
  */
 const ARRIVAL_US = 2_000_000n;
 
@@ -97,6 +97,9 @@ export function klineDesk(options: KlineDeskOptions): Behaviour<DeskMessage, Sta
       sinceUs,
       ...(stored !== undefined && { stored: storedOf(stored) }),
     });
+    // A worker that was slow to take it watches it from later on than was told, and never later than this.
+    const arrivedUs = times.nowUs(venue) + ARRIVAL_US;
+    if (stored === undefined && arrivedUs > sinceUs) symbol.sinceUs = arrivedUs;
     discovery.answered(symbol, symbol.isPlaced);
   };
 

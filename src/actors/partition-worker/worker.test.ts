@@ -43,6 +43,29 @@ class Harness {
 
 const minuteOf = (bars: readonly Bar[]) => bars.find((bar) => bar.interval === '1m');
 
+describe('a symbol that comes late', () => {
+  it('is partial up to when it came, whatever it was told: trades before that were not counted', () => {
+    const late = new Harness();
+    late.worker.handle({ kind: 'set-clock', venue: 0, offsetUs: 0n, graceUs: 0n });
+    late.worker.tick(START_US + 2n * SECOND_US + 100_000n);
+    late.feed(7, 2).add(7).feed(7, 3, 4);
+    late.worker.tick(START_US + 6n * SECOND_US);
+    const seconds = late.snapshot().bars.filter(({ interval, closed }) => interval === '1s' && closed);
+    expect(seconds.map(({ quality, trades }) => `${quality} ${trades}`)).toEqual([
+      'complete 1',
+      'complete 1',
+      'quiet 0',
+    ]);
+    const later = new Harness();
+    later.worker.handle({ kind: 'set-clock', venue: 0, offsetUs: 0n, graceUs: 0n });
+    later.worker.tick(START_US + 3n * SECOND_US + 900_000n);
+    later.add(7).feed(7, 4, 5);
+    later.worker.tick(START_US + 7n * SECOND_US);
+    const after = later.snapshot().bars.filter(({ interval, closed }) => interval === '1s' && closed);
+    expect(after.map(({ quality }) => quality)).toEqual(['partial-first', 'complete', 'quiet']);
+  });
+});
+
 describe('a symbol that moves', () => {
   it('loses no trade, wherever the trades went in between', () => {
     const from = new Harness().add(7).feed(7, 0, 1, 2);

@@ -15,6 +15,8 @@ interface Arrival {
 
 /** Trades kept for a symbol whose state is on its way; beyond that they are a hole, known by id and repaired. */
 const STASH_TRADES_MAX = 4096;
+/** A symbol without a past counts as watched from this much after it came: trades before that found no symbol here. */
+const ARRIVAL_US = 500_000n;
 const DONE: PartitionReply = { kind: 'done' };
 const NO_BYTES = new Uint8Array(0);
 
@@ -30,6 +32,7 @@ export class PartitionWorker {
   readonly #snapshots: Record<SnapshotReader, number> = { persistence: 0, live: 0 };
   #half: 0 | 1 = 0;
   #stashDropped = 0;
+  #nowUs = 0n;
 
   constructor(limits: BarsLimits, halves: readonly [Uint8Array, Uint8Array]) {
     this.kernel = new BarsKernel(limits);
@@ -64,6 +67,7 @@ export class PartitionWorker {
 
   /** Tells the kernel the time at each venue. */
   tick(nowUs: bigint): void {
+    this.#nowUs = nowUs;
     for (const [venue, clock] of this.#clocks) this.kernel.tick(venue, nowUs + clock.offsetUs, clock.graceUs);
   }
 
@@ -132,7 +136,9 @@ export class PartitionWorker {
 
   #add({ symbol, venue, dense, sinceUs, stored }: SymbolStart): void {
     if (this.kernel.has(symbol)) return;
-    this.kernel.add(symbol, venue, dense, sinceUs);
+    const clock = this.#clocks.get(venue);
+    const arrivedUs = clock === undefined || stored !== undefined ? 0n : this.#nowUs + clock.offsetUs + ARRIVAL_US;
+    this.kernel.add(symbol, venue, dense, arrivedUs > sinceUs ? arrivedUs : sinceUs);
     if (stored === undefined) return;
     for (const bar of stored.bars) this.kernel.seed({ ...bar, symbol });
     this.kernel.resume(symbol, stored.nextSequence, stored.lastUs);
