@@ -1,5 +1,13 @@
 import pg from 'pg';
-import { AUDITED_FIELDS, type Audit, accuracy, compareBars } from '../actors/kline-persistence/audit.ts';
+import {
+  AUDITED_FIELDS,
+  type Audit,
+  type AuditedField,
+  accuracy,
+  claimsWhole,
+  compareBars,
+  type Mismatch,
+} from '../actors/kline-persistence/audit.ts';
 import type { NamedBar } from '../actors/kline-persistence/rows.ts';
 import { HISTORY_LIMIT_MAX, KlineStore } from '../actors/kline-persistence/store.ts';
 import { BinanceRest, KLINES_WEIGHT, type VenueBar } from '../actors/trade-repair/binance-rest.ts';
@@ -11,16 +19,19 @@ import {
   type WeightBudget,
   waitFor,
 } from '../actors/trade-repair/weight-budget.ts';
+import { renderIssue } from '../protocols/config-issue.ts';
 import { TapeworksError } from '../protocols/errors/index.ts';
-import { INTERVAL_NAMES, type Interval, isInterval } from '../protocols/kline.ts';
+import { decimal, INTERVAL_NAMES, type Interval, isInterval } from '../protocols/kline.ts';
 import { BINANCE } from '../venues/binance/facts.ts';
 import { readAction, usage } from './arguments.ts';
 import { type Command, EXIT, type Options } from './command.ts';
+import { CONFIG_OPTION, readConfiguration } from './configuration.ts';
 import { DATA_OPTION, databaseUrl } from './data-folder.ts';
 import { reasonOf } from './failure.ts';
 
 const DEFAULT_BARS = 500;
 const REQUESTS_MAX = 5;
+const DIFFERENCES_SHOWN = 3;
 /** Audits leave most of the venue's weight to repairs. */
 const WEIGHT_SHARE = 0.25;
 
@@ -31,7 +42,13 @@ const OPTIONS = {
     about: 'where the bars are stored (DATABASE_URL, else the embedded Postgres)',
   },
   data: DATA_OPTION,
-  rest: { type: 'string', value: 'URL', about: "the venue's REST address, everything before /api (the real Binance)" },
+  config: CONFIG_OPTION,
+  live: { type: 'boolean', about: 'ask the real Binance, as the bars of `up --live` come from there' },
+  rest: {
+    type: 'string',
+    value: 'URL',
+    about: "Binance's REST address, everything before /api (that of the simulated venues, or with --live the real one)",
+  },
   symbols: { type: 'string', value: 'LIST', about: "only these, in the venue's spelling (all that are stored)" },
   interval: {
     type: 'string',
@@ -54,7 +71,7 @@ interface Settings {
   readonly json: boolean;
 }
 
-function parse(args: readonly string[]): Settings {
+async function parse(args: readonly string[]): Promise<Settings> {
   const { values } = readAction(args, OPTIONS, ACTIONS, 0);
   const interval = values.interval ?? '1m';
   if (!isInterval(interval)) throw usage(`--interval: expected one of ${INTERVAL_NAMES.join(', ')}, got "${interval}"`);
@@ -62,9 +79,16 @@ function parse(args: readonly string[]): Settings {
   if (!Number.isInteger(bars) || bars < 1 || bars > HISTORY_LIMIT_MAX) {
     throw usage(`--bars: expected 1..${HISTORY_LIMIT_MAX}, got "${values.bars}"`);
   }
-  const rest = values.rest ?? BINANCE.rest.url;
+  const rest = values.rest ?? (values.live ? BINANCE.rest.url : await simulatedUrl(values.config));
   const database = databaseUrl(values.data, values.database);
   return { database, rest, symbols: values.symbols?.split(','), interval, bars, json: values.json ?? false };
+}
+
+/** Where `tapeworks up` has its simulated Binance. */
+async function simulatedUrl(folder: string): Promise<string> {
+  const read = await readConfiguration(folder, folder);
+  if (!read.ok) throw usage(`--config: ${read.issues.map(renderIssue).join('; ')}`);
+  return `http://127.0.0.1:${read.value.config.kernel.simulation.port}/binance`;
 }
 
 /** The venue's bars of the same span, asked for within the budget; refusals are waited out a few times. */
@@ -99,14 +123,26 @@ function sleep(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
-const percent = (share: number) => `${(share * 100).toFixed(2)}%`;
+/** 99.99% is not all of them, and must not be rounded up to it. */
+const percent = (share: number) => `${(Math.floor(share * 10_000) / 100).toFixed(2)}%`;
+
+const DIGITS: Partial<Record<AuditedField, number>> = { trades: 0, quoteVolume: 16, takerQuoteVolume: 16 };
+const THEIR_DIGITS: Partial<Record<AuditedField, number>> = { trades: 0 };
+
+/** One field of one bar that differs, as text: "2025-11-16T04:00:00.000Z high 97241.5, the venue has 97242". */
+function mismatchText({ openUs, field, ours, theirs }: Mismatch): string {
+  const own = decimal(ours, DIGITS[field] ?? 8);
+  const venue = decimal(theirs, THEIR_DIGITS[field] ?? 8);
+  return `${new Date(Number(openUs / 1000n)).toISOString()} ${field} ${own}, the venue has ${venue}`;
+}
 
 function lineOf(symbol: string, audit: Audit, json: boolean): string {
   const fields = Object.fromEntries(AUDITED_FIELDS.map((field) => [field, accuracy(audit, field)]));
   const { compared, equal, missing, extra, marked } = audit;
+  const differing = audit.mismatches.filter(claimsWhole).slice(0, DIFFERENCES_SHOWN).map(mismatchText);
   if (json) {
     const counts = { compared, equal, missing: missing.length, extra: extra.length, marked };
-    return JSON.stringify({ symbol, accuracy: accuracy(audit), ...counts, fields });
+    return JSON.stringify({ symbol, accuracy: accuracy(audit), ...counts, fields, differing });
   }
   if (compared === 0 && missing.length === 0) return `${symbol.padEnd(14)} no bars that can be compared yet`;
   const worse = AUDITED_FIELDS.filter((field) => fields[field]! < 1).map(
@@ -114,49 +150,88 @@ function lineOf(symbol: string, audit: Audit, json: boolean): string {
   );
   const rest = [
     ...(missing.length > 0 ? [`${missing.length} missing`] : []),
-    ...(marked > 0 ? [`${marked} marked incomplete`] : []),
+    ...(extra.length > 0 ? [`${extra.length} that the venue has not`] : []),
+    ...(marked > 0 ? [`${marked} more marked incomplete`] : []),
     ...worse,
   ];
-  return `${symbol.padEnd(14)} ${percent(accuracy(audit)).padStart(8)}  of ${compared} bars  ${rest.join(', ')}`.trimEnd();
+  const head = `${symbol.padEnd(14)} ${percent(accuracy(audit)).padStart(8)}  ${equal} of ${compared} bars equal`;
+  return [[head, ...rest].join(', '), ...differing.map((text) => `${' '.repeat(15)}${text}`)].join('\n');
+}
+
+interface Totals {
+  symbols: number;
+  compared: number;
+  equal: number;
+  missing: number;
+  marked: number;
+  /** Symbols of which the venue told nothing. */
+  refused: number;
 }
 
 async function audit(settings: Settings, store: KlineStore): Promise<boolean> {
+  const { interval, json } = settings;
   const venue = new VenueBars(settings.rest);
-  const symbols = settings.symbols ?? (await store.recover('binance')).map((one) => one.symbol);
-  const isTerminal = process.stderr.isTTY === true && !settings.json;
-  let isClean = true;
+  const symbols = settings.symbols ?? (await store.symbols('binance'));
+  const isTerminal = process.stderr.isTTY === true && !json;
+  const totals: Totals = { symbols: 0, compared: 0, equal: 0, missing: 0, marked: 0, refused: 0 };
   for (const [index, symbol] of symbols.entries()) {
     if (isTerminal) process.stderr.write(`\r\u001b[K${index + 1}/${symbols.length} ${symbol}`);
-    const newest = { venue: 'binance', symbol, interval: settings.interval, beforeUs: 1n << 52n, limit: settings.bars };
-    const stored = (await store.history(newest)).filter(({ bar }) => bar.closed);
+    const line = await auditSymbol(settings, store, venue, symbol, totals);
     if (isTerminal) process.stderr.write('\r\u001b[K');
-    if (stored.length === 0) {
-      const none = settings.json
-        ? JSON.stringify({ symbol, compared: 0 })
-        : `${symbol.padEnd(14)} no closed bars stored`;
-      process.stdout.write(`${none}\n`);
-      continue;
-    }
-    try {
-      const theirs = await venue.of(symbol, settings.interval, stored);
-      const result = compareBars(
-        stored.map(({ bar }) => bar),
-        theirs,
-      );
-      isClean &&= result.equal === result.compared && result.missing.length === 0;
-      process.stdout.write(`${lineOf(symbol, result, settings.json)}\n`);
-    } catch (error) {
-      // One symbol that the venue does not know any more says nothing of the others.
-      if (!(error instanceof TapeworksError)) throw error;
-      isClean = false;
-      const { code, message } = error;
-      const text = `${symbol.padEnd(14)} ${code}: ${message}`;
-      process.stdout.write(
-        `${settings.json ? JSON.stringify({ symbol, compared: 0, error: { code, message } }) : text}\n`,
-      );
-    }
+    process.stdout.write(`${line}\n`);
   }
-  return isClean;
+  if (!json) process.stdout.write(`${totalsText(totals, interval, settings.rest)}\n`);
+  return totals.equal === totals.compared && totals.missing + totals.refused === 0;
+}
+
+/** Adds one symbol to the totals and gives its line. */
+async function auditSymbol(
+  { interval, bars, json }: Settings,
+  store: KlineStore,
+  venue: VenueBars,
+  symbol: string,
+  totals: Totals,
+): Promise<string> {
+  const page = await store.history({ venue: 'binance', symbol, interval, beforeUs: 1n << 52n, limit: bars });
+  const stored = page.filter(({ bar }) => bar.closed);
+  if (stored.length === 0) {
+    return json ? JSON.stringify({ symbol, compared: 0 }) : `${symbol.padEnd(14)} no closed ${interval} bars stored`;
+  }
+  try {
+    const theirs = await venue.of(symbol, interval, stored);
+    const own = stored.map(({ bar }) => bar);
+    const result = compareBars(own, theirs);
+    add(totals, result);
+    return lineOf(symbol, result, json);
+  } catch (error) {
+    // One symbol that the venue does not know any more says nothing of the others.
+    if (!(error instanceof TapeworksError)) throw error;
+    totals.refused++;
+    const { code, message } = error;
+    return json
+      ? JSON.stringify({ symbol, compared: 0, error: { code, message } })
+      : `${symbol.padEnd(14)} ${code}: ${message}`;
+  }
+}
+
+function add(totals: Totals, { compared, equal, missing, marked }: Audit): void {
+  totals.symbols++;
+  totals.compared += compared;
+  totals.equal += equal;
+  totals.missing += missing.length;
+  totals.marked += marked;
+}
+
+function totalsText(totals: Totals, interval: Interval, rest: string): string {
+  const { symbols, compared, equal, missing, marked, refused } = totals;
+  const rests = [
+    ...(marked > 0 ? [`${marked} bars say themselves that they are incomplete`] : []),
+    ...(refused > 0 ? [`the venue told nothing of ${refused} symbols`] : []),
+  ].map((text) => `; ${text}`);
+  if (compared + missing === 0)
+    return `Nothing could be compared yet: no whole ${interval} bar is stored${rests.join('')}.`;
+  const verdict = equal === compared && missing === 0 ? 'All equal' : `${compared - equal} differ, ${missing} missing`;
+  return `${verdict}: ${compared} bars of ${symbols} symbols, ${interval}, beside ${rest}${rests.join('')}.`;
 }
 
 async function connected(client: pg.Client): Promise<void> {
@@ -171,21 +246,18 @@ export const command: Command = {
   summary: "compare stored bars with the venue's own",
   usage: [],
   about: `
-Compares the newest stored bars with the venue's own and prints, for every symbol and field, how many are equal.
+Compares the newest stored bars with the venue's own and prints, for every symbol and field, how many are equal. A bar that is marked as a gap or as partial says itself that it is incomplete, and counts neither for nor against.
 `,
   actions: ACTIONS,
   options: OPTIONS,
   exits: {
-    [EXIT.ok]: 'every bar is equal',
+    [EXIT.ok]: 'every bar that claims to be whole is equal',
     [EXIT.failed]: 'a bar differs or is missing',
     [EXIT.unavailable]: 'there is no database to read from',
   },
-  examples: [
-    'tapeworks audit klines --symbols BTCUSDT,ETHUSDT --interval 5m',
-    'tapeworks audit klines --rest http://127.0.0.1:9801/binance --json',
-  ],
+  examples: ['tapeworks audit klines --symbols BTCUSDT,ETHUSDT --interval 5m', 'tapeworks audit klines --live --json'],
   async run(args) {
-    const settings = parse(args);
+    const settings = await parse(args);
     const client = new pg.Client({ connectionString: settings.database });
     try {
       await connected(client);

@@ -17,13 +17,14 @@ export interface Mismatch {
 }
 
 export interface Audit {
+  /** Bars on both sides that claim to be whole, and those of them that are equal in every field. */
   readonly compared: number;
   readonly equal: number;
   /** Bars that the venue has and we do not, and the other way round. */
   readonly missing: readonly bigint[];
   readonly extra: readonly bigint[];
   readonly mismatches: readonly Mismatch[];
-  /** Bars that we ourselves call incomplete; they are compared, and expected to differ. */
+  /** Bars that we ourselves call incomplete: they are expected to differ, and count neither for nor against. */
   readonly marked: number;
 }
 
@@ -34,6 +35,10 @@ function differs(field: AuditedField, ours: Bar, theirs: VenueBar): boolean {
   const gap = ours[field] - theirs[field] * QUOTE_UNIT;
   const tolerance = QUOTE_UNIT * (theirs.trades > 0n ? theirs.trades : 1n);
   return gap >= tolerance || gap <= -tolerance;
+}
+
+export function claimsWhole({ quality }: Pick<Bar, 'quality'>): boolean {
+  return quality !== 'gap' && quality !== 'partial-first';
 }
 
 /** Compares closed bars only: an open one is not yet what it will be. */
@@ -49,14 +54,15 @@ export function compareBars(ours: readonly Bar[], theirs: readonly VenueBar[]): 
       return { openUs: own.openUs, field, ours: own[field], theirs: bar[field], quality: own.quality };
     }),
   );
-  const wrong = new Set(mismatches.map((mismatch) => mismatch.openUs));
+  const whole = shared.filter(([own]) => claimsWhole(own));
+  const wrong = new Set(mismatches.filter(claimsWhole).map((mismatch) => mismatch.openUs));
   return {
-    compared: shared.length,
-    equal: shared.length - wrong.size,
+    compared: whole.length,
+    equal: whole.length - wrong.size,
     missing: [...venue.keys()].filter((openUs) => !closed.has(openUs)),
     extra: [...closed.keys()].filter((openUs) => !venue.has(openUs)),
     mismatches,
-    marked: shared.filter(([own]) => own.quality === 'gap' || own.quality === 'partial-first').length,
+    marked: shared.length - whole.length,
   };
 }
 
@@ -64,6 +70,6 @@ export function compareBars(ours: readonly Bar[], theirs: readonly VenueBar[]): 
 export function accuracy(audit: Audit, field?: AuditedField): number {
   if (audit.compared === 0) return 1;
   if (field === undefined) return audit.equal / audit.compared;
-  const wrong = audit.mismatches.filter((mismatch) => mismatch.field === field).length;
+  const wrong = audit.mismatches.filter((mismatch) => claimsWhole(mismatch) && mismatch.field === field).length;
   return (audit.compared - wrong) / audit.compared;
 }

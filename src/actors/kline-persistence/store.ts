@@ -102,6 +102,15 @@ export class KlineStore {
     }
   }
 
+  /** The symbols of a venue whose bars are stored. */
+  async symbols(venue: string): Promise<string[]> {
+    const found = await this.#client.query<{ symbol: string }>(
+      'SELECT symbol FROM kline_progress WHERE venue = $1 ORDER BY symbol',
+      [venue],
+    );
+    return found.rows.map(({ symbol }) => symbol);
+  }
+
   /** What a restart needs of a venue: its symbols, where they stand, and their newest bars. */
   async recover(venue: string): Promise<Recovered[]> {
     const progress = await this.#client.query<{ symbol: string; next: string; last: string; since: string }>(
