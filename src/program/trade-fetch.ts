@@ -9,7 +9,7 @@ import {
 import { AGG_TRADES_WEIGHT, BinanceRest, PAGE_MAX } from '../actors/trade-repair/binance-rest.ts';
 import { isLimit, usedNow } from '../actors/trade-repair/weight-budget.ts';
 import type { PartitionCommand, Trouble } from '../protocols/partition.ts';
-import { tradeRecords } from '../protocols/trade-record.ts';
+import { fitsRecord, type Trade, tradeRecords } from '../protocols/trade-record.ts';
 import { BINANCE } from '../venues/binance/facts.ts';
 
 /** The venue whose trades can be asked for by number. */
@@ -55,11 +55,16 @@ const SETTINGS = {
   retryMs: 1_000,
 } as const;
 
+/** Trades of a symbol that are known to fit no record. */
+const UNFIT_MAX = 256;
+
 export class TradeFetch implements TradeRepairer {
   readonly #rest: BinanceRest;
   readonly #options: TradeFetchOptions;
   /** The venue's time when a symbol was last asked for: what the answer says holds for that moment. */
   readonly #askedUs = new Map<number, bigint>();
+  /** Sequences of trades whose amount no record can hold. */
+  readonly #unfit = new Map<number, readonly bigint[]>();
   #state: RepairState = startRepair(SETTINGS);
   #timer: NodeJS.Timeout | undefined;
   #isClosed = false;
@@ -78,7 +83,10 @@ export class TradeFetch implements TradeRepairer {
 
   want(troubles: readonly Trouble[]): void {
     const ranges = troubles.flatMap(({ symbol, holes, suspectFromUs, expected }) => [
-      ...holes.flatMap(({ first, last, isCoarse }) => (isCoarse ? [] : [{ symbol, first, last }])),
+      ...holes.flatMap(({ first, last, isCoarse }) => {
+        const isUnfit = first === last && this.#unfit.get(symbol)?.includes(first) === true;
+        return isCoarse || isUnfit ? [] : [{ symbol, first, last }];
+      }),
       ...(suspectFromUs !== undefined && expected > 0n ? [{ symbol, first: expected, last: undefined }] : []),
     ]);
     if (ranges.length > 0) this.#step({ kind: 'wanted', ranges, nowMs: Date.now() });
@@ -103,8 +111,7 @@ export class TradeFetch implements TradeRepairer {
         void this.#fetch(effect);
         break;
       case 'resolve':
-        this.#count.done++;
-        void this.#options.tell(effect.symbol, effect);
+        this.#resolve(effect);
         break;
       case 'doubt':
         void this.#options.tell(effect.symbol, { ...effect, fromUs: 0n });
@@ -122,6 +129,25 @@ export class TradeFetch implements TradeRepairer {
     }
   }
 
+  /** A range with a trade that no record can hold is not whole: what is left of it stays a hole. */
+  #resolve(effect: Extract<RepairEffect, { kind: 'resolve' }>): void {
+    const { symbol, first, last } = effect;
+    const unfit = this.#unfit.get(symbol) ?? [];
+    if (unfit.some((sequence) => sequence >= first && sequence <= last)) return;
+    this.#count.done++;
+    void this.#options.tell(symbol, effect);
+  }
+
+  /** Leaves out what no record can hold, and remembers it. */
+  #fitting(symbol: number, trades: readonly Trade[]): Trade[] {
+    const unfit = trades.filter((trade) => !fitsRecord(trade)).map(({ sequence }) => sequence);
+    if (unfit.length > 0) {
+      const known = [...(this.#unfit.get(symbol) ?? []), ...unfit];
+      this.#unfit.set(symbol, [...new Set(known)].slice(-UNFIT_MAX));
+    }
+    return trades.filter(fitsRecord);
+  }
+
   async #fetch({ id, symbol, from, limit }: Extract<RepairEffect, { kind: 'fetch' }>): Promise<void> {
     const name = this.#options.nameOf(symbol);
     const failed = (status: number, retryAfterS?: number) => {
@@ -136,11 +162,12 @@ export class TradeFetch implements TradeRepairer {
     const answer = await this.#rest.trades(name, symbol, from, limit);
     if (!answer.ok) return failed(answer.status, answer.retryAfterS);
     const trades = answer.value;
-    const bytes = tradeRecords(trades);
-    if (trades.length > 0 && !(await this.#options.tell(symbol, { kind: 'apply-trades', symbol, bytes }))) {
+    const fitting = this.#fitting(symbol, trades);
+    const bytes = tradeRecords(fitting);
+    if (fitting.length > 0 && !(await this.#options.tell(symbol, { kind: 'apply-trades', symbol, bytes }))) {
       return failed(0);
     }
-    this.#count.fetched += trades.length;
+    this.#count.fetched += fitting.length;
     const page = { first: trades[0]?.sequence ?? 0n, last: trades.at(-1)?.sequence ?? 0n, count: trades.length };
     this.#step({ kind: 'page', id, page, usedWeight: answer.usedWeight, nowMs: Date.now() });
   }

@@ -12,6 +12,11 @@ export interface Trade {
   readonly sequence: bigint;
 }
 
+/** Whether a record has room for the price and the amount: 64 bits each. */
+export function fitsRecord({ price, amount }: Trade): boolean {
+  return price < 1n << 64n && amount < 1n << 64n;
+}
+
 export function writeTrade(view: DataView, at: number, trade: Trade, flags = 0): void {
   view.setUint32(at + TRADE.symbol, trade.symbol, true);
   view.setUint32(at + TRADE.flags, flags | (trade.takerBuy ? TRADE_TAKER_BUY : 0), true);

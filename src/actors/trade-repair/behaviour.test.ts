@@ -110,6 +110,7 @@ describe('requests', () => {
     const repair = new Repair();
     repair.want(1, 1, 5);
     expect(repair.fail(1, 0, undefined, 0)).toEqual(['timer 500']);
-    expect(repair.tell({ kind: 'go-on', nowMs: 500 })).toEqual(['fetch#2 1:1+5']);
+    expect(repair.want(2, 1, 5, 200)).toEqual(['timer 300']);
+    expect(repair.tell({ kind: 'go-on', nowMs: 500 })).toEqual(['fetch#2 1:1+5', 'fetch#3 2:1+5']);
   });
 });

@@ -45,6 +45,8 @@ export interface RepairState {
   readonly flights: readonly Flight[];
   readonly nextId: number;
   readonly turnedAway: number;
+  /** After a failure nothing is asked before this time. */
+  readonly notBeforeMs: number;
 }
 
 export interface Page {
@@ -91,7 +93,15 @@ export type RepairEffect =
 type Step = readonly [RepairState, readonly RepairEffect[]];
 
 export function startRepair(settings: RepairSettings): RepairState {
-  return { settings, budget: startBudget(settings.limits), waiting: [], flights: [], nextId: 1, turnedAway: 0 };
+  return {
+    settings,
+    budget: startBudget(settings.limits),
+    waiting: [],
+    flights: [],
+    nextId: 1,
+    turnedAway: 0,
+    notBeforeMs: 0,
+  };
 }
 
 export function receive(state: RepairState, message: RepairMessage): Step {
@@ -132,7 +142,7 @@ function launch(state: RepairState, nowMs: number, before: readonly RepairEffect
   const effects = [...before];
   let now = state;
   while (now.waiting.length > 0 && now.flights.length < concurrency) {
-    const delayMs = waitFor(now.budget, requestWeight, nowMs);
+    const delayMs = Math.max(waitFor(now.budget, requestWeight, nowMs), now.notBeforeMs - nowMs);
     if (delayMs > 0) return [now, [...effects, { kind: 'set-timer', delayMs }]];
     const [range, ...waiting] = now.waiting;
     const flight = { id: now.nextId, range: range! };
@@ -192,5 +202,6 @@ function failed(state: RepairState, id: number, status: number, retryAfterS: num
     const budget = blocked(rest.budget, status, retryAfterS, nowMs);
     return [{ ...rest, waiting, budget }, [{ kind: 'set-timer', delayMs: budget.blockedUntilMs - nowMs }]];
   }
-  return [{ ...rest, waiting }, [{ kind: 'set-timer', delayMs: state.settings.retryMs }]];
+  const { retryMs } = state.settings;
+  return [{ ...rest, waiting, notBeforeMs: nowMs + retryMs }, [{ kind: 'set-timer', delayMs: retryMs }]];
 }

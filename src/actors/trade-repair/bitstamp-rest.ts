@@ -1,5 +1,5 @@
 import { fromDecimal } from '../../protocols/kline.ts';
-import type { Trade } from '../../protocols/trade-record.ts';
+import { fitsRecord, type Trade } from '../../protocols/trade-record.ts';
 import { askRest, type RestResult } from './rest.ts';
 import type { WindowName } from './window-behaviour.ts';
 
@@ -28,7 +28,7 @@ export class BitstampRest {
     const url = `${this.#base}/api/v2/transactions/${pair}/?time=${window}`;
     return askRest(url, (text) =>
       lossless(text)
-        .map((trade) => tradeOf(trade, index))
+        .map((trade) => fitting(tradeOf(trade, index)))
         .sort(byId),
     );
   }
@@ -51,6 +51,12 @@ function tradeOf(raw: RawTrade, symbol: number): Trade {
     lastId: id,
     sequence: id,
   };
+}
+
+/** Refuses the whole answer: a window is only good without holes of its own. */
+function fitting(trade: Trade): Trade {
+  if (!fitsRecord(trade)) throw new RangeError(`trade ${trade.sequence} is too large`);
+  return trade;
 }
 
 function byId(a: Trade, b: Trade): number {
