@@ -7,11 +7,13 @@ import type { ProgramOrders, ToChild, ToParent } from './program-process.ts';
 
 const orders = JSON.parse(process.env['KLINES_PROGRAM'] ?? '{}') as ProgramOrders;
 const ABSENT = { state: 'down', code: 'TW_SERVER_START_FAILED', reason: 'not asked for', remedy: '' } as const;
+/** Venues that are not simulated are not there: nothing listens on the discard port. */
+const NOWHERE = { wsUrl: 'ws://127.0.0.1:9', restUrl: 'http://127.0.0.1:9' };
 const tell = (message: ToParent) => process.send?.(message);
 
 const program = new Program({
   ...configurationOf(orders.topology, `data: ${orders.folder}`),
-  endpoints: (venue) => orders.endpoints[venue]!,
+  endpoints: (venue) => orders.endpoints[venue] ?? NOWHERE,
   postgres: { state: 'up', url: orders.postgresUrl, origin: 'embedded', stop: async () => {} },
   redis: ABSENT,
   onWarning: (warning) => process.stderr.write(`${warning}\n`),
