@@ -138,14 +138,17 @@ export class KlineWorld {
     }
   }
 
-  /** Waits until every window that has ended by now is stored and none is a gap any more; then judges all there is. */
+  /**
+   * Waits until every window that has ended by now is stored and as the venue has it, and none is a gap any more. A trade
+   * that is later than the grace amends its bar, so a bar that has just closed may still grow.
+   */
   async judge(symbols: readonly string[], intervals: readonly Interval[], excusedMs: number): Promise<Verdict> {
     const untilMs = new Map(this.#venues.map((venue) => [venue, this.simulator.truth.nowMs(venue)]));
     const deadline = performance.now() + SETTLE_MS;
     for (;;) {
       const rows = await this.rows().catch(() => []);
       const verdict = this.#verdictOf(rows, symbols, intervals, untilMs, excusedMs);
-      const isSettled = verdict.missing.length + verdict.gaps.length === 0;
+      const isSettled = verdict.missing.length + verdict.gaps.length + verdict.wrong.length === 0;
       if (isSettled || performance.now() > deadline) return shortened(verdict);
       await sleep(POLL_MS);
     }
@@ -182,12 +185,12 @@ export class KlineWorld {
         }
         if (whole.length === 0) continue;
         const truth = new TruthSeries(this.simulator, venue, symbol, interval, firstMs);
-        for (const row of whole) {
+        for (const row of whole.filter(({ closeMs }) => closeMs < lastMs)) {
           const what = `${name} ${interval} ${row.openMs} ${row.quality} ${row.revision}`;
           const theirs = truth.at(row.openMs);
           const differs = theirs === undefined ? ['no such bar'] : differences(row, theirs);
-          if (row.quality === 'gap' && row.closeMs < lastMs) gaps.push(what);
-          else if (row.quality !== 'gap' && differs.length > 0) wrong.push(`${what}: ${differs.join(', ')}`);
+          if (row.quality === 'gap') gaps.push(what);
+          else if (differs.length > 0) wrong.push(`${what}: ${differs.join(', ')}`);
         }
         for (const state of this.journal.statesOf(venue, symbol, interval)) {
           const ageMs = state.atMs - state.closeMs;
