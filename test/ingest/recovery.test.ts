@@ -78,6 +78,23 @@ describe('the ledger', () => {
     expect(await rig.storedCount()).toBe(80);
   });
 
+  it('balances after a restart of Redis, which forgets how many entries a group has read', async () => {
+    await rig.withPlane({}, async (plane) => {
+      await rig.send(...rig.trades(40));
+      await settled(plane, 40);
+      // The server keeps the number from here on, and loses what it counts after this.
+      await rig.client.bgrewriteaof();
+      await until('the append-only file is rewritten', async () =>
+        /aof_rewrite_in_progress:0/.test(await rig.client.info('persistence')),
+      );
+      await rig.send(...rig.trades(30));
+      await settled(plane, 70);
+      await rig.killRedis();
+      await rig.send(...rig.trades(20));
+      expect(await settled(plane, 90)).toMatchObject({ stored: 90, balance: 0 });
+    });
+  });
+
   it('begins with the entries that are there when the first kernel comes', async () => {
     await rig.send(...rig.trades(30));
     await rig.client.xtrim('events', 'MAXLEN', 20);

@@ -46,6 +46,7 @@ export class IngestRig {
     this.postgres = await startPostgres({ folder: join(this.folder, 'postgres') });
     this.redis = await startRedis({ folder: join(this.folder, 'redis'), cache: '.tapeworks/cache' });
     this.client = new Redis(this.redis.url, { protocol: 2 });
+    this.client.on('error', () => undefined);
     this.database = new pg.Client({ connectionString: this.postgres.url });
     await this.database.connect();
     await migrate(this.database, readMigrations());
@@ -63,6 +64,15 @@ export class IngestRig {
     await this.client.flushall();
     await this.database.query('TRUNCATE events');
     rmSync(this.spillFolder, { recursive: true, force: true });
+  }
+
+  /** Kills Redis and starts it again where it was. */
+  async killRedis(): Promise<void> {
+    this.redis.process.signal('SIGKILL');
+    await this.redis.process.whenEnded();
+    const { port } = new URL(this.redis.url);
+    const folder = join(this.folder, 'redis');
+    this.redis = await startRedis({ folder, cache: '.tapeworks/cache', port: Number(port) });
   }
 
   get spillFolder(): string {

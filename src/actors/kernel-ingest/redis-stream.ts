@@ -7,6 +7,7 @@ import { olderOf } from '../spill/segment-scan.ts';
 import { EntryFeed } from './entry-feed.ts';
 import type { StreamEntry } from './entry-parser.ts';
 import type { ReadEntry } from './row-parser.ts';
+import { FactsReader, pairsOf } from './stream-facts.ts';
 
 export interface PendingEntry {
   readonly id: string;
@@ -47,6 +48,7 @@ export class RedisStream {
   readonly #options: RedisStreamOptions;
   readonly #control: Redis;
   readonly #feed: EntryFeed;
+  readonly #facts: FactsReader;
   /** What reads the ledger and then changes it takes turns. */
   #turn: Promise<unknown> = Promise.resolve();
   readonly ledgerKey: string;
@@ -60,6 +62,7 @@ export class RedisStream {
     this.poisonKey = `${options.stream}:poison`;
     this.#control = this.#connect();
     this.#feed = new EntryFeed(options);
+    this.#facts = new FactsReader(this.#control, { ...options, ledgerKey: this.ledgerKey });
   }
 
   #connect(): Redis {
@@ -91,7 +94,7 @@ export class RedisStream {
    * not acknowledged; 90 + 60 - 100 = 50 will be acknowledged twice.
    */
   async ensureGroup(): Promise<void> {
-    await this.#ready();
+    await this.ready();
     await this.#inTurn(async () => {
       const { stream, group } = this.#options;
       const { added, length, acknowledged, hasGroup } = await this.#position();
@@ -126,7 +129,8 @@ export class RedisStream {
     };
   }
 
-  #ready(): Promise<void> {
+  /** Resolves once Redis takes commands. */
+  ready(): Promise<void> {
     const client = this.#control;
     if (client.status === 'ready') return Promise.resolve();
     return new Promise((resolve, reject) => {
@@ -304,23 +308,8 @@ export class RedisStream {
     return answer.map(entryOf);
   }
 
-  async facts(): Promise<StreamFacts> {
-    const { stream, group } = this.#options;
-    const info = pairsOf(await this.#control.call('XINFO', 'STREAM', stream));
-    const groups = (await this.#control.call('XINFO', 'GROUPS', stream)) as unknown[];
-    const ours = groups.map(pairsOf).find((found) => found.get('name') === group);
-    const [pending, oldest] = (await this.#control.call('XPENDING', stream, group)) as [number, string | null];
-    const ledger = await this.#control.hgetall(this.ledgerKey);
-    const lag = ours?.get('lag');
-    return {
-      added: Number(info.get('entries-added')),
-      length: Number(info.get('length')),
-      pending: Number(pending),
-      lag: lag === null || lag === undefined ? undefined : Number(lag),
-      lastDelivered: String(ours?.get('last-delivered-id') ?? '0-0'),
-      oldestPending: oldest ?? undefined,
-      ledger: Object.fromEntries(Object.entries(ledger).map(([term, count]) => [term, Number(count)])),
-    };
+  facts(): Promise<StreamFacts> {
+    return this.#facts.read();
   }
 
   /** The smallest id that some group has not finished with. */
@@ -375,11 +364,4 @@ function takenBack(counts: Acknowledgement['counts'], missing: number): Partial<
     left -= by;
   }
   return back;
-}
-
-function pairsOf(list: unknown): Map<string, unknown> {
-  const items = list as unknown[];
-  const found = new Map<string, unknown>();
-  for (let at = 0; at + 1 < items.length; at += 2) found.set(String(items[at]), items[at + 1]);
-  return found;
 }
