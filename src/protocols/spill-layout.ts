@@ -20,7 +20,8 @@ export const HEADER_BYTES = 32;
 export const RECORD_HEAD_BYTES = 40;
 export const RECORD_TAIL_BYTES = 4;
 export const SEAL_BYTES = 16;
-export const ENVELOPE_BYTES_LIMIT = 1024 * 1024;
+/** The largest entry that can be configured; a length above it is damage. */
+export const ENVELOPE_BYTES_LIMIT = 16 * 1024 * 1024;
 
 const MAGIC = Buffer.from('TWSPILL1');
 const SEAL_MAGIC = Buffer.from('TWEND001');

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import type { EventRow } from '../../protocols/ingest.ts';
 import type { SinkSettings } from '../../protocols/topology.ts';
@@ -31,6 +32,8 @@ export interface EventWriterOptions {
   warn(text: string): void;
 }
 
+/** How long a statement that is under way holds up the end of the process. */
+const CLOSE_MS = 1_000;
 const PARTITIONS_EVERY_MS = 3_600_000;
 const STAGE = 'CREATE TEMP TABLE IF NOT EXISTS stage (LIKE events) ON COMMIT DELETE ROWS';
 /** Sorted, so that two writers take the same locks in the same order. */
@@ -173,8 +176,10 @@ export class EventWriter implements EventStore {
     }
   }
 
+  /** A statement that a frozen server does not answer is given up: its rows are offered again by whoever comes next. */
   async close(): Promise<void> {
-    await this.#turn;
+    const isQuiet = await Promise.race([this.#turn.then(() => true), sleep(CLOSE_MS, false, { ref: false })]);
+    if (!isQuiet && this.#client !== undefined) this.#discard(this.#client);
     await this.#client?.end().catch(() => undefined);
     this.#client = undefined;
   }

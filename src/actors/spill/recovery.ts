@@ -61,9 +61,8 @@ async function nextSequence(
 ): Promise<bigint> {
   const noted = (await fs.list(join(folder, QUARANTINE))).filter((name) => /^\d{20}\./.test(name));
   const used = [...names, ...noted].map((name) => BigInt(name.slice(0, 20)));
-  return (
-    [...used, ...segments.map(({ sequence }) => sequence)].reduce((most, one) => (one > most ? one : most), -1n) + 1n
-  );
+  const rising = [...used, ...segments.map(({ sequence }) => sequence)].sort((one, other) => (one < other ? -1 : 1));
+  return (rising.at(-1) ?? -1n) + 1n;
 }
 
 async function recoverSegment(
@@ -110,7 +109,8 @@ async function recoverSegment(
 }
 
 function damageIn(name: string, scan: SegmentScan): Omit<DamageNote, 'id'> | undefined {
-  const promised = Number(SEGMENT_NAME.exec(name)?.[2] ?? scan.sealedCount ?? scan.ordinals);
+  // The seal is the file's own word and cannot have changed places with another's, as a name can.
+  const promised = scan.sealedCount ?? Number(SEGMENT_NAME.exec(name)?.[2] ?? scan.ordinals);
   const lost = Math.max(0, promised - scan.records, scan.ordinals - scan.records);
   const isOpen = name.endsWith('.open');
   if (lost === 0 && scan.damaged.length === 0) {

@@ -1,7 +1,7 @@
 import { decodeHeader, HEADER_BYTES, nextCandidate, readAt, type SpillRecord } from '../../protocols/spill-layout.ts';
 import type { SpillFs } from './file-system.ts';
 
-/** One read from the disk. A record is smaller than two of them, so the window never grows past three. */
+/** One read from the disk. The window grows past it only for a record that is larger: 16 MiB at most. */
 const WINDOW_BYTES = 1024 * 1024;
 
 /** A run of bytes in a segment that is neither record nor seal. */
