@@ -8,6 +8,7 @@ import type { SpillPoint, SpillStore } from '../spill/spill-store.ts';
 import type { SpillYard } from '../spill/yard.ts';
 import { IngestCounters } from './counters.ts';
 import { letterOf } from './decode-entries.ts';
+import { laneHealth, seconds } from './lane-health.ts';
 import { Liveness } from './liveness.ts';
 import { type ReadPoint, StreamReader } from './reader.ts';
 import { RedisStream } from './redis-stream.ts';
@@ -53,6 +54,8 @@ export class Pipeline {
   #housekeeping: NodeJS.Timeout | undefined;
   #trimmedAt = 0;
   #closed = false;
+  /** Since when events spill, and the reason that was last told. */
+  #spilling: { readonly sinceMs: number; readonly told: string } | undefined;
 
   private constructor(options: PipelineOptions, redis: RedisStream, spill: SpillStore) {
     this.#options = options;
@@ -104,6 +107,7 @@ export class Pipeline {
         },
         bury: (unstorable) => this.#bury(unstorable),
         pressure: (on) => this.#reader?.pressure(on),
+        turned: () => this.#tellOfPostgres(),
         wrote: (rows, seconds) => counters.wrote(rows, seconds),
         replayed: (rows, duplicates) => {
           counters.replayed += rows;
@@ -114,6 +118,7 @@ export class Pipeline {
       },
     });
     const lane = this.#lane;
+    this.#tellOfPostgres();
     this.#reader = new StreamReader({
       settings: options.reader,
       stream: this.stream,
@@ -197,17 +202,33 @@ export class Pipeline {
     throw new Error('the kernel stopped before a dead letter was written');
   }
 
+  /** The log has one line when events begin to spill, one for each new reason, and one when all is stored. */
+  #tellOfPostgres(): void {
+    const { mode, trouble } = this.#lane!.state;
+    if (mode === 'flowing') {
+      if (this.#spilling === undefined) return;
+      const after = seconds(performance.now() - this.#spilling.sinceMs);
+      this.#spilling = undefined;
+      this.#options.warn(`${this.stream}: Postgres takes rows again; all that was spilled is stored, after ${after}`);
+    } else if (mode === 'draining') this.#spilling ??= { sinceMs: performance.now(), told: '' };
+    else if (trouble !== undefined && trouble.reason !== this.#spilling?.told) {
+      this.#spilling = { sinceMs: this.#spilling?.sinceMs ?? performance.now(), told: trouble.reason };
+      this.#options.warn(`${this.stream}: ${this.#lane!.health.reasons.join('; ')}`);
+    }
+  }
+
   get health(): LaneHealth {
-    const lane = this.#lane?.health ?? { state: 'red', reasons: ['the sink has not started'] };
     const { trouble, phase } = this.#reader?.state ?? { trouble: 'the reader has not started', phase: 'resting' };
-    const out = phase === 'resting' || phase === 'preparing' ? [`Redis: ${trouble ?? 'connecting'}`] : [];
-    const damaged = this.#damage.map((text) => `TW_SPILL_DAMAGED ${text}`);
-    const silent = this.liveness
-      .silent(this.#options.reader.modules, Date.now(), this.#startedMs)
-      .map((name) => `module ${name} is silent`);
-    const red = lane.state === 'red' || out.length > 0 || damaged.length > 0;
-    const state = red ? 'red' : silent.length > 0 ? 'yellow' : lane.state;
-    return { state, reasons: [...lane.reasons, ...out, ...damaged, ...silent] };
+    const isUnread = phase === 'resting' || phase === 'preparing';
+    return laneHealth({
+      sink: this.#lane?.health ?? { state: 'red', reasons: ['the sink has not started'] },
+      spill: { ...this.spill, maxBytes: this.#options.yard.settings.maxBytes },
+      spillingForMs: this.#spilling === undefined ? undefined : performance.now() - this.#spilling.sinceMs,
+      unread: isUnread ? (trouble ?? 'connecting') : undefined,
+      damage: this.#damage,
+      unsafe: this.#reader?.unsafe ?? [],
+      silentModules: this.liveness.silent(this.#options.reader.modules, Date.now(), this.#startedMs),
+    });
   }
 
   get facts(): StreamFacts | undefined {

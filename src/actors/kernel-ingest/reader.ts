@@ -62,6 +62,7 @@ export class StreamReader {
   #state: ReaderState;
   #closed = false;
   #claims = 0;
+  #unsafe: readonly string[] = [];
   readonly #claiming: NodeJS.Timeout;
   #rest: NodeJS.Timeout | undefined;
 
@@ -75,6 +76,11 @@ export class StreamReader {
     this.#state = state;
     for (const effect of effects) this.#perform(effect);
     this.#claiming = setInterval(() => this.#dispatch({ kind: 'claim-due' }), options.settings.claimEveryMs);
+  }
+
+  /** What is unsafe about the server's settings, in words. */
+  get unsafe(): readonly string[] {
+    return this.#unsafe;
   }
 
   get state(): ReaderState {
@@ -164,7 +170,9 @@ export class StreamReader {
 
   async #prepare(): Promise<ReaderMessage> {
     await this.#options.redis.ensureGroup();
-    for (const text of await this.#options.redis.unsafeSettings()) this.#options.warn(text);
+    const unsafe = await this.#options.redis.unsafeSettings();
+    for (const text of unsafe) if (!this.#unsafe.includes(text)) this.#options.warn(text);
+    this.#unsafe = unsafe;
     return { kind: 'prepared' };
   }
 

@@ -28,6 +28,8 @@ export interface LaneEvents {
   /** Writes the dead letters of records whose entries were acknowledged when they were spilled. */
   bury(unstorable: readonly Unstorable[]): Promise<void>;
   pressure(on: boolean): void;
+  /** The lane goes on in another mode, or for another reason. */
+  turned(): void;
   /** A batch reached Postgres. */
   wrote(rows: number, seconds: number, duplicates: number): void;
   replayed(rows: number, duplicates: number): void;
@@ -112,8 +114,10 @@ export class SinkLane {
 
   #dispatch(message: SinkMessage): void {
     if (this.#closed) return;
+    const { mode, trouble } = this.#state;
     const [state, effects] = receiveSink(this.#state, message, this.#options.settings);
     this.#state = state;
+    if (state.mode !== mode || state.trouble?.reason !== trouble?.reason) this.#options.events.turned();
     // A write goes out first: while the server works, the rest is done.
     for (const effect of effects) if (effect.kind === 'write') this.#perform(effect);
     for (const effect of effects) if (effect.kind !== 'write') this.#perform(effect);
