@@ -79,9 +79,11 @@ async function up(read: ReadConfiguration, options: Settings): Promise<number> {
     if (options.reset) forgetData(data);
     const [postgres, redis, venues] = await Promise.all([
       progress.step('Postgres', () =>
-        server(providePostgres, 'DATABASE_URL', data, read.config.kernel.servers.postgres, stops),
+        server(providePostgres, 'DATABASE_URL', data, read.config.kernel.servers.postgres, stops, log),
       ),
-      progress.step('Redis', () => server(provideRedis, 'REDIS_URL', data, read.config.kernel.servers.redis, stops)),
+      progress.step('Redis', () =>
+        server(provideRedis, 'REDIS_URL', data, read.config.kernel.servers.redis, stops, log),
+      ),
       options.live ? LIVE : progress.step('simulated venues', () => simulate(read, stops)),
     ]);
     program = new Program({
@@ -165,9 +167,10 @@ async function server(
   folder: string,
   named: { readonly url: string; readonly passwordFile?: string | undefined },
   stops: Stop[],
+  log: Logger,
 ): Promise<ServerAvailability> {
   const url = serverUrl(variable, named);
-  const answer = await provide({ folder, env: { [variable]: url } });
+  const answer = await provide({ folder, env: { [variable]: url }, warn: (text) => log.warn(text) });
   if (answer.state === 'up') stops.push(() => answer.stop());
   return answer;
 }

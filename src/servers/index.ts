@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { type ErrorCode, TapeworksError } from '../protocols/errors/index.ts';
+import { type EmbeddedServer, KeptServer } from './kept-server.ts';
 import { startPostgres } from './postgres.ts';
 import { startRedis } from './redis.ts';
 
@@ -14,37 +15,46 @@ export interface ServerOptions {
   readonly reset?: boolean;
   readonly env?: Readonly<Record<string, string | undefined>>;
   say?(text: string): void;
+  /** Told when an embedded server ended by itself; it is started again. */
+  warn?(text: string): void;
 }
 
 /** The user's Postgres where DATABASE_URL names one, else the embedded one. Never throws: it says why it is down. */
 export function providePostgres(options: ServerOptions): Promise<ServerAvailability> {
-  return provide(options, 'DATABASE_URL', () =>
-    startPostgres({ ...shared(options), folder: join(options.folder, 'postgres') }),
+  return provide(options, 'DATABASE_URL', (port, reset) =>
+    startPostgres({ ...shared(options), folder: join(options.folder, 'postgres'), port, reset }),
   );
 }
 
 /** The user's Redis where REDIS_URL names one, else the embedded one. Never throws: it says why it is down. */
 export function provideRedis(options: ServerOptions): Promise<ServerAvailability> {
-  return provide(options, 'REDIS_URL', () =>
-    startRedis({ ...shared(options), folder: join(options.folder, 'redis'), cache: join(options.folder, 'cache') }),
-  );
+  const places = { folder: join(options.folder, 'redis'), cache: join(options.folder, 'cache') };
+  return provide(options, 'REDIS_URL', (port, reset) => startRedis({ ...shared(options), ...places, port, reset }));
 }
 
-function shared({ reset, say }: ServerOptions) {
-  return { ...(reset !== undefined && { reset }), ...(say !== undefined && { say }) };
+function shared({ say }: ServerOptions) {
+  return say === undefined ? {} : { say };
 }
 
 async function provide(
   options: ServerOptions,
   variable: 'DATABASE_URL' | 'REDIS_URL',
-  start: () => Promise<{ readonly url: string; stop(): Promise<void> }>,
+  start: (port: number, reset: boolean) => Promise<EmbeddedServer>,
 ): Promise<ServerAvailability> {
   const configured = (options.env ?? process.env)[variable];
   if (configured !== undefined && configured !== '') {
     return { state: 'up', url: configured, origin: 'configured', stop: async () => undefined };
   }
   try {
-    const server = await start();
+    let isFirst = true;
+    const server = await KeptServer.start(
+      (port) => {
+        const reset = isFirst && options.reset === true;
+        isFirst = false;
+        return start(port, reset);
+      },
+      (text) => options.warn?.(text),
+    );
     return { state: 'up', url: server.url, origin: 'embedded', stop: () => server.stop() };
   } catch (error) {
     const known =

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
@@ -104,6 +104,26 @@ describe('embedded Redis', () => {
     await ended;
     writeFileSync(note, JSON.stringify({ owner: { pid: process.ppid, started: '' } }));
     await expect(claimFolder(place)).rejects.toMatchObject({ code: 'TW_SERVER_IN_USE' });
+  });
+
+  it('is started again where it was when it ends by itself, and not after it was stopped', async () => {
+    const told: string[] = [];
+    const data = join(folder, 'kept');
+    mkdirSync(data);
+    cpSync(cache, join(data, 'cache'), { recursive: true });
+    const answer = await provideRedis({ folder: data, env: {}, warn: (text) => told.push(text) });
+    if (answer.state === 'down') throw new Error(answer.reason);
+    const client = new Redis(answer.url, { protocol: 2, maxRetriesPerRequest: null });
+    client.on('error', () => undefined);
+    await client.xadd('s', '*', 'f', 'kept');
+    const { server } = JSON.parse(readFileSync(join(data, 'redis.owner.json'), 'utf8')) as { server: { pid: number } };
+    process.kill(server.pid, 'SIGKILL');
+    expect(await client.xlen('s')).toBe(1);
+    expect(told).toEqual([expect.stringMatching(/the embedded redis in .* ended by itself/)]);
+    client.disconnect();
+    await answer.stop();
+    expect(existsSync(join(data, 'redis.owner.json'))).toBe(false);
+    expect(told).toHaveLength(1);
   });
 
   it('is reported down with a code and a remedy where none can be had', async () => {
