@@ -81,12 +81,19 @@ export class KernelProcess {
     return read(this.#notes.at(-1));
   }
 
-  /** A count, summed over all lives and lanes. */
-  total(count: keyof LaneCounts): number {
-    return this.#notes.reduce((sum, file) => {
-      const lanes = read(file)?.lanes ?? [];
-      return sum + lanes.reduce((lane, { counts }) => lane + counts[count], 0);
-    }, 0);
+  /** A count of the present life, or of the last one, summed over its lanes. */
+  lastLife(count: keyof LaneCounts): number {
+    return (this.notes()?.lanes ?? []).reduce((sum, { counts }) => sum + counts[count], 0);
+  }
+
+  /** Everything that was counted, summed over all lives and lanes. */
+  totals(): Readonly<Partial<Record<keyof LaneCounts, number>>> {
+    const sums: Partial<Record<keyof LaneCounts, number>> = {};
+    for (const { counts } of this.#notes.flatMap((file) => read(file)?.lanes ?? [])) {
+      for (const [name, count] of Object.entries(counts) as [keyof LaneCounts, number][])
+        sums[name] = (sums[name] ?? 0) + count;
+    }
+    return sums;
   }
 }
 

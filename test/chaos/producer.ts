@@ -18,6 +18,8 @@ export interface BadRecord {
   readonly stream: string;
   readonly entryId: string;
   readonly code: DeadLetterCode;
+  /** Digest of the bytes that its dead letter must hold. */
+  readonly raw: string;
 }
 
 interface Send {
@@ -25,12 +27,14 @@ interface Send {
   readonly field: string;
   readonly bytes: Buffer;
   readonly goodId?: string;
-  readonly badCode?: DeadLetterCode;
+  readonly bad?: { readonly name: string; readonly code: DeadLetterCode };
 }
 
 const BAD_SHARE = 0.01;
 const BATCH = 50;
-const SMALL_BAD = BAD_INPUTS.filter((input) => input.name !== 'nested 100,000 deep' && input.name !== '300 KiB');
+const CONNECTIONS = 2;
+/** Between two pages of the journal, so that no id or time of the one is in the other. */
+const PAGE_GAP_NS = 20_000_000n;
 
 /** A JSON value with its keys in order, as jsonb and the journal can both be brought to. */
 export function canonical(value: unknown): string {
@@ -40,11 +44,14 @@ export function canonical(value: unknown): string {
   return `{${fields.map(([key, field]) => `${JSON.stringify(key)}:${canonical(field)}`).join()}}`;
 }
 
-export const digest = (text: string) => createHash('sha256').update(text).digest('base64');
+export const digest = (text: string | Buffer) => createHash('sha256').update(text).digest('base64');
 
 export class Producer {
+  /** The present page of the journal. */
   readonly good = new Map<string, GoodRecord>();
   bad: BadRecord[] = [];
+  readonly badClasses = new Set<string>();
+  sent = 0;
   readonly #random: Random;
   readonly #redisUrl: string;
   readonly #loads: readonly { stream: string; load: EventLoad }[];
@@ -53,14 +60,17 @@ export class Producer {
   #running: Promise<void> | undefined;
   #stopped = false;
   #clock = BigInt(Date.now()) * 1_000_000n;
+  #pageFrom = 0n;
 
   constructor(redisUrl: string, streams: readonly string[], random: Random) {
     this.#redisUrl = redisUrl;
     this.#random = random;
-    this.#loads = streams.map((stream, n) => ({
-      stream,
-      load: new EventLoad(random, `connection-${n}`, () => (this.#clock += 1_000n)),
-    }));
+    this.#loads = streams.flatMap((stream) =>
+      Array.from({ length: CONNECTIONS }, (_, n) => ({
+        stream,
+        load: new EventLoad(random, `${stream}-connection-${n}`, () => (this.#clock += 1_000n)),
+      })),
+    );
     this.#redis = this.#connect();
   }
 
@@ -78,14 +88,32 @@ export class Producer {
 
   start(eventsPerSecond: number): void {
     this.#rate = eventsPerSecond;
+    this.resume();
+  }
+
+  resume(): void {
     this.#stopped = false;
-    this.#running = this.#run();
+    this.#running ??= this.#run();
   }
 
   /** Stops after everything that was begun is acknowledged. */
-  async stop(): Promise<void> {
+  async pause(): Promise<void> {
     this.#stopped = true;
     await this.#running;
+    this.#running = undefined;
+  }
+
+  /** The smallest time of an event on the present page. */
+  get pageFrom(): bigint {
+    return this.#pageFrom;
+  }
+
+  /** Begins a new page of the journal. Nothing may be on its way. */
+  async turnPage(): Promise<void> {
+    this.good.clear();
+    this.bad = [];
+    this.#clock += PAGE_GAP_NS;
+    this.#pageFrom = this.#clock - PAGE_GAP_NS / 2n;
   }
 
   close(): void {
@@ -105,8 +133,8 @@ export class Producer {
     const envelope = load.next();
     const text = envelope.bytes.toString();
     if (this.#random.chance(BAD_SHARE)) {
-      const input = this.#random.pick(SMALL_BAD);
-      return { stream, ...input.make(text), badCode: input.code };
+      const input = this.#random.pick(BAD_INPUTS);
+      return { stream, ...input.make(text), bad: input };
     }
     const { data } = JSON.parse(text) as { data: { payload: unknown } };
     this.good.set(envelope.id, {
@@ -129,12 +157,21 @@ export class Producer {
       for (const [at, send] of left.entries()) {
         const [error, entryId] = answers[at] ?? [new Error('no answer'), null];
         if (error !== null) unsent.push(send);
-        else if (send.goodId !== undefined) this.good.get(send.goodId)!.acked = true;
-        else this.bad.push({ stream: send.stream, entryId: String(entryId), code: send.badCode! });
+        else this.#acknowledged(send, String(entryId));
       }
       if (unsent.length > 0) await sleep(50);
       left = unsent;
     }
+  }
+
+  #acknowledged({ stream, field, bytes, goodId, bad }: Send, entryId: string): void {
+    this.sent++;
+    if (goodId !== undefined) this.good.get(goodId)!.acked = true;
+    if (bad === undefined) return;
+    this.badClasses.add(bad.name);
+    // An entry without an envelope is kept as its fields, one a line.
+    const raw = field === 'envelope' ? bytes : Buffer.from(`${field}=${bytes.toString()}\n`);
+    this.bad.push({ stream, entryId, code: bad.code, raw: digest(raw) });
   }
 
   /** After Redis lost everything: sends again what is not known to be stored. What was dead-lettered there is gone too. */

@@ -3,6 +3,8 @@ import type { Random } from './random.ts';
 
 const SYMBOLS = Array.from({ length: 20 }, (_, n) => `${['BTC', 'ETH', 'SOL', 'ADA', 'XRP'][n % 5]}${n}-USD`);
 
+export const SOURCE = 'simulated';
+
 /** Events of mixed types, about 350 bytes each, as a busy module would send them. */
 export class EventLoad {
   readonly #random: Random;
@@ -13,7 +15,7 @@ export class EventLoad {
   constructor(random: Random, connection: string, now: () => bigint) {
     this.#random = random;
     this.#now = now;
-    this.#producer = new EventProducer({ source: 'simulated', connectionId: connection, moduleVersion: '1.4.0', now });
+    this.#producer = new EventProducer({ source: SOURCE, connectionId: connection, moduleVersion: '1.4.0', now });
   }
 
   next(): Envelope {

@@ -1,9 +1,16 @@
+import { crc32 } from 'node:zlib';
+
 /** A small seeded generator (mulberry32), so that a failing run can be replayed from its seed. */
 export class Random {
   #state: number;
 
   constructor(seed: number) {
     this.#state = seed >>> 0;
+  }
+
+  /** A generator of its own for each use, so that what one of them draws does not change what another one gets. */
+  static of(seed: number, ...words: readonly (string | number)[]): Random {
+    return new Random(seed ^ crc32(words.join('/')));
   }
 
   /** 0 <= value < 1 */
@@ -25,6 +32,15 @@ export class Random {
 
   chance(share: number): boolean {
     return this.next() < share;
+  }
+
+  shuffled<T>(items: readonly T[]): readonly T[] {
+    const mixed = [...items];
+    for (let at = mixed.length - 1; at > 0; at--) {
+      const other = this.below(at + 1);
+      [mixed[at], mixed[other]] = [mixed[other]!, mixed[at]!];
+    }
+    return mixed;
   }
 
   pick<T>(choices: readonly T[]): T {

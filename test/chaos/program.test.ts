@@ -1,0 +1,57 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { Random, runSeed } from '../ingest/random.ts';
+import { FLAWLESS } from './oracle.ts';
+import { ProgramProcess } from './program.ts';
+import { STREAMS, World } from './world.ts';
+
+const LONG = process.env['TAPEWORKS_LONG'] === '1';
+const TIMES = LONG ? 10 : 2;
+const RATE = LONG ? 3_000 : 1_000;
+const seed = runSeed();
+const label = `TAPEWORKS_SEED=${seed}`;
+
+let world: World;
+let program: ProgramProcess;
+beforeAll(async () => {
+  world = await World.open(Random.of(seed, 'program'), 'events:dlq');
+  program = new ProgramProcess(world);
+});
+afterAll(async () => {
+  await program?.kill();
+  await world?.close();
+});
+
+describe('the whole program, told to end under load', () => {
+  it(`ends within 10 s ${TIMES} times in a row, with nothing pending that it read and nothing stored twice`, {
+    timeout: 300_000,
+  }, async () => {
+    const random = Random.of(seed, 'program ends');
+    world.producer.start(RATE);
+    for (let time = 0; time < TIMES; time++) {
+      await program.start();
+      const before = (await world.storedIds()).size;
+      await world.until('it stores', async () => (await world.storedIds()).size > before);
+      await sleep(random.between(0, 500));
+      const asked = performance.now();
+      program.signal('SIGTERM');
+      expect(await program.ended(), program.log).toEqual({ code: 0, signal: null });
+      const seconds = (performance.now() - asked) / 1_000;
+      process.stdout.write(`chaos: the program ended after ${seconds.toFixed(1)} s (${time + 1} of ${TIMES})\n`);
+      expect(seconds, 'seconds to its end').toBeLessThan(10);
+      for (const stream of STREAMS)
+        expect((await world.client.xpending(stream, 'kernel'))[0], `pending in ${stream}`).toBe(0);
+    }
+    await world.producer.pause();
+    await program.start();
+    const sent = [...world.producer.good.keys()];
+    await world.until('everything is stored', async () => {
+      const stored = await world.storedIds();
+      return sent.every((id) => stored.has(id));
+    });
+    program.signal('SIGTERM');
+    await program.ended();
+    // The collector outlives the readers by a moment: what it sent then waits, unread, for the next start.
+    expect({ ...(await world.oracle.judge()), pending: 0 }, label).toEqual(FLAWLESS);
+  });
+});
