@@ -1,20 +1,13 @@
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { statesIn } from '../actors/kline-persistence/bar-spill.ts';
-import { StoreLink } from '../actors/kline-persistence/store-link.ts';
-import { namedBars, progressOf } from '../actors/kline-persistence/symbol-state.ts';
-import { EventWriter } from '../actors/sink/event-writer.ts';
 import { advanceNote, type DamageNote, type NoteState, readNotes } from '../actors/spill/damage-notes.ts';
 import { diskFs } from '../actors/spill/file-system.ts';
-import { lockFolder } from '../actors/spill/folder-lock.ts';
-import { SEGMENT_NAME } from '../actors/spill/recovery.ts';
-import { scanSegment } from '../actors/spill/segment-scan.ts';
-import { type SpillChunk, SpillStore } from '../actors/spill/spill-store.ts';
-import { BARS_LANE } from '../actors/spill/yard.ts';
-import { decodeEnvelope, isRefusal } from '../protocols/envelope.ts';
+import { damageIn, SEGMENT_NAME } from '../actors/spill/recovery.ts';
+import { type SegmentScan, scanSegment } from '../actors/spill/segment-scan.ts';
 import { readAction, type readArguments, usage } from './arguments.ts';
 import { type Action, type Command, EXIT, type Options } from './command.ts';
 import { DATA_OPTION, databaseUrl } from './data-folder.ts';
+import { replayLanes } from './spill-replay.ts';
 
 const OPTIONS = {
   folder: { type: 'string', value: 'FOLDER', about: 'the spill folder (spill in the data folder)', offers: 'folder' },
@@ -30,14 +23,11 @@ const OPTIONS = {
 const ACTIONS = {
   list: { usage: '[--folder FOLDER] [--json]', options: ['folder', 'data', 'json'] },
   verify: { usage: '[--folder FOLDER] [--acknowledge] [--json]', options: ['folder', 'data', 'acknowledge', 'json'] },
-  dump: { usage: 'SEGMENT [--json]', options: ['json'], offers: 'file' },
+  dump: { usage: 'SEGMENT [--folder FOLDER] [--json]', options: ['folder', 'data', 'json'], offers: 'file' },
   replay: { usage: '[--folder FOLDER] [--dry-run] [--json]', options: ['folder', 'data', 'dry-run', 'json'] },
 } as const satisfies Readonly<Record<string, Action>>;
 
 type Values = ReturnType<typeof readArguments<typeof OPTIONS>>['values'];
-
-const REPLAY_ROWS = 2_000;
-const TIMEOUTS = { statementTimeoutMs: 60_000, queryTimeoutMs: 70_000, lockTimeoutMs: 10_000, partitionsAhead: 7 };
 
 export const command: Command = {
   summary: 'look at spilled segments, check them, or store them by hand',
@@ -52,15 +42,12 @@ Segments hold what Postgres could not take, events by stream and K-lines in +kli
     [EXIT.failed]: 'damage was found, or the folder is in use',
     [EXIT.unavailable]: 'there is no Postgres to store into',
   },
-  examples: [
-    'tapeworks spill verify',
-    'tapeworks spill dump .tapeworks/spill/events/00000000000000000003.250.seg --json | head',
-  ],
+  examples: ['tapeworks spill verify', 'tapeworks spill dump 00000000000000000003.250.seg --json | head'],
   async run(args) {
     const { action, words, values } = readAction(args, OPTIONS, ACTIONS, 1);
-    if (action === 'dump') return dump(words[0], values);
-    if (words.length > 0) throw usage(`"${words[0]}" is one word too many; --folder names another folder`);
     const folder = values.folder ?? join(values.data, 'spill');
+    if (action === 'dump') return dump(segmentAt(words[0], folder), values);
+    if (words.length > 0) throw usage(`"${words[0]}" is one word too many; --folder names another folder`);
     if (action === 'list') return list(folder, values);
     return action === 'verify' ? verify(folder, values) : replay(folder, values);
   },
@@ -80,20 +67,32 @@ const segmentsIn = (path: string) =>
     .sort();
 
 async function list(folder: string, values: Values): Promise<number> {
-  let found = 0;
+  const total = { segments: 0, records: 0, bytes: 0 };
   for (const { stream, path } of laneFolders(folder)) {
     for (const name of segmentsIn(path)) {
-      found++;
-      const bytes = await diskFs.size(join(path, name));
+      const found = statSync(join(path, name), { throwIfNoEntry: false });
+      if (found === undefined) continue;
+      const { size: bytes, mtime } = found;
+      // A segment that is being written says how many records it has only to who reads all of it.
+      const records = Number(SEGMENT_NAME.exec(name)?.[2] ?? Number.NaN);
       const state = name.endsWith('.open') ? 'open' : 'sealed';
+      const written = mtime.toISOString();
+      total.segments++;
+      total.records += records || 0;
+      total.bytes += bytes;
       print(
         values,
-        { stream, segment: name, state, bytes },
-        `${stream.padEnd(20)} ${name.padEnd(32)} ${state.padEnd(7)} ${bytes} bytes`,
+        { stream, segment: name, state, records: records || null, bytes, written, path: join(path, name) },
+        `${stream.padEnd(20)} ${name.padEnd(32)} ${state.padEnd(7)} ${String(records || '?').padStart(9)} records ${bytes} bytes, last written ${written}`,
       );
     }
   }
-  return found === 0 ? nothingIn(folder, values) : EXIT.ok;
+  if (total.segments === 0) return nothingIn(folder, values);
+  if (values.json !== true)
+    process.stderr.write(
+      `${total.segments} segments, ${total.records} records in the sealed ones, ${total.bytes} bytes; a running kernel stores them by itself\n`,
+    );
+  return EXIT.ok;
 }
 
 function nothingIn(folder: string, values: Values): number {
@@ -101,19 +100,33 @@ function nothingIn(folder: string, values: Values): number {
   return EXIT.ok;
 }
 
+/** Undefined where a running kernel has stored and erased the segment meanwhile. */
+async function scanned(path: string): Promise<SegmentScan | undefined> {
+  try {
+    return await scanSegment(diskFs, path);
+  } catch (error) {
+    if (existsSync(path)) throw error;
+    return undefined;
+  }
+}
+
 async function verify(folder: string, values: Values): Promise<number> {
   let damaged = 0;
   for (const { stream, path } of laneFolders(folder)) {
     for (const name of segmentsIn(path)) {
       if (process.stderr.isTTY) process.stderr.write(`reading ${stream} ${name}\r`);
-      const scan = await scanSegment(diskFs, join(path, name));
-      const ok = scan.damaged.length === 0 && scan.ordinals === scan.records;
+      const scan = await scanned(join(path, name));
+      if (scan === undefined) continue;
+      const found = damageIn(name, scan);
+      // One that is being written may end in the middle of a record while we read it.
+      const ok = found?.kind !== 'damaged';
       if (!ok) damaged++;
       const { records, bytes } = scan;
+      const word = found === undefined ? 'whole  ' : ok ? 'open   ' : 'DAMAGED';
       print(
         values,
-        { stream, segment: name, ok, records, bytes, damaged: scan.damaged },
-        `${ok ? 'whole  ' : 'DAMAGED'} ${stream} ${name}: ${records} records, ${bytes} bytes`,
+        { stream, segment: name, ok, records, lost: found?.lost ?? 0, bytes, damaged: scan.damaged },
+        `${word} ${stream} ${name}: ${records} records, ${bytes} bytes${ok ? '' : `, ${found?.lost} records lost`}`,
       );
     }
     for (const { note, state } of await readNotes(diskFs, path)) {
@@ -140,9 +153,19 @@ function tellOf({ kind, lost, recovered = 0 }: DamageNote, state: NoteState): st
   return `${what}, ${recovered} found again in Redis${still === 0 ? '' : `, ${still} GONE`}; --acknowledge says that you know`;
 }
 
-async function dump(path: string | undefined, values: Values): Promise<number> {
-  if (path === undefined || !existsSync(path))
-    throw usage(path === undefined ? 'give the path of a segment' : `there is no segment at ${path}`);
+/** A segment by its path, or by its name in the spill folder. */
+function segmentAt(word: string | undefined, folder: string): string {
+  if (word === undefined) throw usage('give the name or the path of a segment, as `tapeworks spill list` shows it');
+  if (existsSync(word)) return word;
+  const found = laneFolders(folder)
+    .map(({ path }) => join(path, word))
+    .filter((path) => existsSync(path));
+  if (found.length > 1) throw usage(`several streams have a segment ${word}; give a path: ${found.join(', ')}`);
+  if (found[0] === undefined) throw usage(`there is no segment ${word}, neither as a path nor in ${folder}`);
+  return found[0];
+}
+
+async function dump(path: string, values: Values): Promise<number> {
   await scanSegment(diskFs, path, ({ ordinal, entryId, tsKernel, deliveries, envelope }) => {
     const fields = {
       ordinal,
@@ -159,81 +182,24 @@ async function dump(path: string | undefined, values: Values): Promise<number> {
 async function replay(folder: string, values: Values): Promise<number> {
   const lanes = laneFolders(folder);
   if (lanes.length === 0) return nothingIn(folder, values);
-  const url = databaseUrl(values.data);
-  const unlocks = [folder, ...lanes.flatMap(({ stream, path }) => (stream === BARS_LANE ? [path] : []))].map(
-    lockFolder,
-  );
-  const warn = (text: string) => void process.stderr.write(`${text}\n`);
-  const writer = new EventWriter({ url, connectTimeoutMs: 5_000, settings: TIMEOUTS, reached: () => undefined, warn });
-  const link = new StoreLink({ url, prepares: true, nowUs: () => BigInt(Date.now()) * 1000n });
-  try {
+  if (values['dry-run'] === true) {
     for (const { stream, path } of lanes) {
-      const keep =
-        stream === BARS_LANE ? (chunk: SpillChunk) => keepBars(link, chunk) : await keepEvents(writer, values);
-      const stored = values['dry-run'] === true ? await counted(path) : await replayed(path, keep);
-      const word = values['dry-run'] === true ? 'would be offered' : 'stored';
-      print(
-        values,
-        { stream, ...stored, dry_run: values['dry-run'] === true },
-        `${stream}: ${stored.records} records ${word}, ${stored.duplicates} of them stored before`,
-      );
+      const records = await counted(path);
+      print(values, { stream, records, dry_run: true }, `${stream}: ${records} records would be offered to Postgres`);
     }
     return EXIT.ok;
-  } finally {
-    await Promise.all([writer.close(), link.close()]);
-    for (const unlock of unlocks) unlock();
   }
+  for await (const { stream, records, duplicates } of replayLanes(folder, lanes, () => databaseUrl(values.data))) {
+    const text = `${stream}: ${records} records stored, ${duplicates} of them stored before`;
+    print(values, { stream, records, duplicates, dry_run: false }, text);
+  }
+  return EXIT.ok;
 }
 
-async function counted(path: string): Promise<{ records: number; duplicates: number }> {
+async function counted(path: string): Promise<number> {
   let records = 0;
-  for (const name of segmentsIn(path)) records += (await scanSegment(diskFs, join(path, name))).records;
-  return { records, duplicates: 0 };
-}
-
-/** Stores a part of a segment; the answer is how many were stored before. */
-type Keep = (chunk: SpillChunk) => Promise<number>;
-
-async function keepEvents(writer: EventWriter, values: Values): Promise<Keep> {
-  if (values['dry-run'] !== true) await writer.prepare();
-  return async ({ records }) => {
-    const rows = records.flatMap(({ envelope, ...record }) => {
-      const event = decodeEnvelope(envelope, Number.POSITIVE_INFINITY, 512);
-      return isRefusal(event) ? [] : [{ ...record, event }];
-    });
-    return (await writer.write(rows)).duplicates;
-  };
-}
-
-async function keepBars(link: StoreLink, { records }: SpillChunk): Promise<number> {
-  const states = statesIn(records);
-  await link.use((store) => store.write(namedBars(states), progressOf(states)));
-  return 0;
-}
-
-async function replayed(folder: string, keep: Keep): Promise<{ records: number; duplicates: number }> {
-  const store = await SpillStore.open({
-    ...{
-      folder,
-      fs: diskFs,
-      segmentBytes: 1 << 26,
-      segmentAgeMs: 60_000,
-      bytesMax: Number.MAX_SAFE_INTEGER,
-      freeBytesMin: 0,
-    },
-    nowSeconds: () => Math.floor(Date.now() / 1_000),
-    reached: () => undefined,
-  });
-  const total = store.records;
-  const sum = { records: 0, duplicates: 0 };
-  for (;;) {
-    const chunk = await store.nextChunk(REPLAY_ROWS);
-    if (chunk === undefined) return sum;
-    sum.duplicates += await keep(chunk);
-    await store.commit(chunk);
-    sum.records += chunk.records.length;
-    if (process.stderr.isTTY) process.stderr.write(`${sum.records} of ${total}\r`);
-  }
+  for (const name of segmentsIn(path)) records += (await scanned(join(path, name)))?.records ?? 0;
+  return records;
 }
 
 function print(values: Values, fields: object, text: string): void {

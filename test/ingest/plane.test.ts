@@ -208,6 +208,8 @@ describe('the operator', () => {
     });
     const path = join(rig.folder, 'spill/events', String(listed.lines[0]!['segment']));
     expect((await printed(() => spill.run(['dump', path, '--json']))).lines).toHaveLength(50);
+    const byName = ['dump', String(listed.lines[0]!['segment']), ...place];
+    expect((await printed(() => spill.run(byName))).lines[0]).toMatchObject({ ordinal: 0, deliveries: 1 });
     const damaged = join(rig.folder, 'damaged');
     cpSync(join(rig.folder, 'spill'), damaged, { recursive: true });
     const copy = path.replace(join(rig.folder, 'spill'), damaged);
@@ -218,10 +220,16 @@ describe('the operator', () => {
       code: 1,
       lines: [{ ok: false, records: 49 }],
     });
-    process.env['DATABASE_URL'] = rig.postgres.url;
+    // Cut off at the end of a record: only the name tells that there were more.
+    writeFileSync(copy, readFileSync(path).subarray(0, 32 + 44 + readFileSync(path).readUInt32BE(36)));
+    expect(await printed(() => spill.run(['verify', '--folder', damaged, '--json']))).toMatchObject({
+      code: 1,
+      lines: [{ ok: false, records: 1, lost: 49 }],
+    });
     expect((await printed(() => spill.run(['replay', ...place, '--dry-run']))).lines).toMatchObject([
       { records: 50, dry_run: true },
     ]);
+    process.env['DATABASE_URL'] = rig.postgres.url;
     expect((await printed(() => spill.run(['replay', ...place]))).lines).toMatchObject([
       { records: 50, duplicates: 0 },
     ]);

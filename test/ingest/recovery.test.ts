@@ -169,19 +169,46 @@ describe('a damaged spill', () => {
 });
 
 describe('a spilled record that this version does not accept', () => {
-  it('becomes a dead letter and is counted as one', async () => {
-    await rig.send(...rig.trades(3));
+  async function spillOne(): Promise<void> {
     const yard = new SpillYard(spillSettings(rig.spillFolder));
     const store = await yard.open('events', () => undefined);
     await store.append([{ entryId: '1-0', tsKernel: 1n, deliveries: 1, envelope: Buffer.from('{"type":"of old"}') }]);
     await yard.release();
     await rig.client.hset('events:ledger', 'spilled', 1);
+  }
+
+  it('becomes a dead letter and is counted as one', async () => {
+    await rig.send(...rig.trades(3));
+    await spillOne();
     await rig.withPlane({}, async (plane) => {
       await until('the rest is stored', async () => (await rig.storedCount()) === 3);
       await until('the spill is empty', () => plane.snapshot().lanes[0]!.spill.records === 0);
     });
     expect(await rig.letters()).toMatchObject([{ entryId: '1-0', raw: Buffer.from('{"type":"of old"}') }]);
     expect(await rig.client.hmget('events:ledger', 'spilled', 'dead_lettered')).toEqual(['0', '1']);
+  });
+
+  it('stays where it is when someone stores the spill by hand', async () => {
+    await spillOne();
+    process.env['DATABASE_URL'] = rig.postgres.url;
+    const replay = spill.run(['replay', '--folder', rig.spillFolder]);
+    await expect(replay).rejects.toMatchObject({ code: 'TW_SPILL_UNSTORABLE' });
+    delete process.env['DATABASE_URL'];
+    expect(segments()).toHaveLength(1);
+  });
+});
+
+describe('a Redis with settings under which it may lose entries', () => {
+  it('turns health yellow and says which', async () => {
+    await rig.client.config('SET', 'maxmemory-policy', 'allkeys-lru');
+    try {
+      await rig.withPlane({}, async (plane) => {
+        await until('health says so', () => plane.health.reasons.join().includes('maxmemory-policy = allkeys-lru'));
+        expect(plane.health.state).toBe('yellow');
+      });
+    } finally {
+      await rig.client.config('SET', 'maxmemory-policy', 'noeviction');
+    }
   });
 });
 

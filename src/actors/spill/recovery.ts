@@ -108,7 +108,8 @@ async function recoverSegment(
   };
 }
 
-function damageIn(name: string, scan: SegmentScan): Omit<DamageNote, 'id'> | undefined {
+/** What is wrong with a segment, if anything. */
+export function damageIn(name: string, scan: SegmentScan): Omit<DamageNote, 'id'> | undefined {
   // The seal is the file's own word and cannot have changed places with another's, as a name can.
   const promised = scan.sealedCount ?? Number(SEGMENT_NAME.exec(name)?.[2] ?? scan.ordinals);
   const lost = Math.max(0, promised - scan.records, scan.ordinals - scan.records);

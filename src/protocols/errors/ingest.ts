@@ -41,6 +41,10 @@ export const INGEST_ERRORS = {
     means: 'Segments were damaged on the disk. What Redis still had was fetched again; the message says what is gone.',
     remedy: 'Look with `tapeworks spill verify`, then acknowledge with `tapeworks spill verify --acknowledge`.',
   },
+  TW_SPILL_UNSTORABLE: {
+    means: 'A spilled record cannot be stored by hand: this version does not accept it, or Postgres refuses it.',
+    remedy: 'Start the kernel: it makes a dead letter of that record and stores the others. Nothing was erased.',
+  },
   TW_SPILL_IN_USE: {
     means: 'The spill folder belongs to another running kernel.',
     remedy: 'Stop that kernel, or give this one a spill folder of its own.',
