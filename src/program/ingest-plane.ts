@@ -18,10 +18,12 @@ export interface IngestPlaneOptions {
   /** Where Postgres would be; while nobody answers there the readers spill. */
   readonly postgresUrl: string;
   readonly connectTimeoutMs: number;
+  readonly drainMs: number;
   readonly board: Board<LanePosting>;
   readonly spill: () => SpillSettings;
 }
 
+const LET_GO_MS = 1_000;
 const STATUS_OF = { green: 'OK', yellow: 'DEGRADED', red: 'DEGRADED' } as const;
 
 export class IngestPlane {
@@ -48,10 +50,10 @@ export class IngestPlane {
   }
 
   #reader(node: TopologyNode<'kernel-ingest'>, place: Place) {
-    const { redisUrl, connectTimeoutMs, board } = this.#options;
+    const { redisUrl, connectTimeoutMs, drainMs, board } = this.#options;
     this.#readers.set(node.path, node);
     const args = (): KernelIngestArgs => ({
-      ...{ settings: node.settings, redisUrl, connectTimeoutMs, statusTo: board.spec.ref },
+      ...{ settings: node.settings, redisUrl, connectTimeoutMs, drainMs, statusTo: board.spec.ref },
     });
     return {
       spec: this.#actor(place, node, '../actors/kernel-ingest/actor.js', 'kernelIngest', args),
@@ -66,7 +68,8 @@ export class IngestPlane {
     return threadedActor<KernelIngestTick>({
       ...{ id: place.id, backoff: place.backoff, thread: place.thread!, exportName, args },
       module: new URL(module, import.meta.url),
-      shutdown: node.supervision.shutdownMs,
+      // A reader may drain for so long, and then needs a moment to let go.
+      shutdown: Math.max(node.supervision.shutdownMs, this.#options.drainMs + LET_GO_MS),
       mailbox: node.supervision.mailbox,
     });
   }

@@ -223,6 +223,7 @@ export class Program {
       // Nobody listens on port 1: a reader without Postgres spills until there is one.
       postgresUrl: postgres.state === 'up' ? postgres.url : 'postgres://127.0.0.1:1/none',
       connectTimeoutMs: this.#configuration.kernel.servers.postgres.connectTimeout,
+      drainMs: this.#configuration.kernel.shutdown.drain,
       board: this.#lanes,
       spill: () => this.#spillSettings(),
     });

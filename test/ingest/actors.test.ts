@@ -88,6 +88,7 @@ describe('the ingest actors on a loop thread', () => {
       ...{ id: 'stream-events', thread, module: place('kernel-ingest'), exportName: 'kernelIngest' },
       args: (): KernelIngestArgs => ({
         ...{ settings: readerSettings('events', { readBlockMs: 200 }), redisUrl: redis.url, connectTimeoutMs: 3_000 },
+        drainMs: 4_000,
         statusTo: board.ref,
       }),
     });

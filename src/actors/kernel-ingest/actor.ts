@@ -18,6 +18,8 @@ export interface KernelIngestArgs {
   readonly settings: KernelIngestSettings;
   readonly redisUrl: string;
   readonly connectTimeoutMs: number;
+  /** Time for what was read to become durable and acknowledged when the reader is told to stop. */
+  readonly drainMs: number;
   readonly statusTo: Ref<LanePosting>;
 }
 
@@ -26,8 +28,6 @@ export interface KernelIngestTick {
 }
 
 const TICK_MS = 500;
-/** Less than the supervisor's own deadline: what was read is settled and acknowledged first. */
-const STOP_MS = 4_000;
 
 /** Reads one stream, or one shard of it, and takes every entry to Postgres, the spill, or the dead-letter stream. */
 export function kernelIngest(args: KernelIngestArgs): Behaviour<KernelIngestTick, Pipeline> {
@@ -52,7 +52,7 @@ export function kernelIngest(args: KernelIngestArgs): Behaviour<KernelIngestTick
 
     async end(pipeline, reason) {
       if (reason.kind === 'failure') await pipeline.close();
-      else await pipeline.stop(STOP_MS);
+      else await pipeline.stop(args.drainMs);
     },
 
     summary: (pipeline) => laneSnapshot(pipeline),

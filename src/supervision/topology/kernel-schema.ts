@@ -131,7 +131,7 @@ const spill = section('Where batches go while PostgreSQL is out.', {
 }).prefault({});
 
 const shutdown = section('Stopping the process.', {
-  drain: duration('Time for what was read to become durable.', '100ms', '10m').prefault('8s'),
+  drain: duration('Time for what was read to become durable.', '100ms', '10m').prefault('6s'),
   deadline: duration('After this the process ends as it is; nothing acknowledged is lost.', '1s', '1h').prefault('15s'),
 }).prefault({});
 
