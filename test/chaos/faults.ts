@@ -21,6 +21,10 @@ const LIVE_POINTS = ['after-read', 'before-commit', 'after-commit', 'before-ack'
 const SPILL_POINTS = ['spill-mid-write', 'spill-before-sync', 'spill-after-sync'] as const;
 const REPLAY_POINTS = ['mid-replay', 'replay-before-unlink', 'replay-after-unlink'] as const;
 
+const STRIKES = 10;
+const STRIKE = `SELECT count(pg_terminate_backend(pid))::int AS n FROM pg_stat_activity
+  WHERE application_name = 'tapeworks-sink' AND state <> 'idle'`;
+
 /** Runs a life of the kernel that ends itself at a named point. */
 async function killedAt(world: World, point: IngestPoint, hits: number): Promise<void> {
   await world.kernel.kill();
@@ -91,15 +95,18 @@ const postgresFaults: readonly Fault[] = [
   {
     name: 'Postgres backends terminated while they commit',
     async bring(world, random) {
+      const striker = await world.connect();
       let struck = 0;
-      const give = `SELECT count(pg_terminate_backend(pid))::int AS n FROM pg_stat_activity
-        WHERE application_name = 'tapeworks-sink' AND state <> 'idle'`;
-      await world.until('20 backends were struck at work', async () => {
-        const [found] = await world.query<{ n: number }>(give);
-        struck += found!.n;
-        await sleep(random.between(0, 15));
-        return struck >= 20;
-      });
+      try {
+        await world.until('backends were struck at work', async () => {
+          const { rows } = await striker.query<{ n: number }>(STRIKE);
+          struck += rows[0]!.n;
+          await sleep(random.between(0, 15));
+          return struck >= STRIKES;
+        });
+      } finally {
+        await striker.end();
+      }
     },
   },
 ];

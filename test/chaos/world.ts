@@ -84,6 +84,7 @@ export class World {
     for (const pid of this.postgresPids()) process.kill(pid, 'SIGCONT');
     await this.producer.pause();
     if (!this.kernel.running) await this.kernel.start();
+    await this.drained();
   }
 
   /** Starts a stopped server where it was, so that everyone finds it again. */
@@ -119,9 +120,14 @@ export class World {
     return [parent, ...children];
   }
 
-  async query<R extends pg.QueryResultRow>(sql: string): Promise<R[]> {
+  async connect(): Promise<pg.Client> {
     const client = new pg.Client({ connectionString: this.postgres.url });
     await client.connect();
+    return client;
+  }
+
+  async query<R extends pg.QueryResultRow>(sql: string): Promise<R[]> {
+    const client = await this.connect();
     try {
       return (await client.query<R>(sql)).rows;
     } finally {
