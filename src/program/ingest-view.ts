@@ -1,5 +1,5 @@
 import type { IngestView, LedgerView, ModuleView } from '../protocols/console-api.ts';
-import { type HistogramSnapshot, type LaneSnapshot, ledgerOf } from '../protocols/ingest-snapshot.ts';
+import { type HistogramSnapshot, type LaneSnapshot, ledgerOf, waitingIn } from '../protocols/ingest-snapshot.ts';
 
 interface ExpectedModule {
   readonly name: string;
@@ -52,8 +52,8 @@ function ledgerView(lane: LaneSnapshot, perSecond: (stream: string, added: numbe
       stored: ledger.stored,
       deadLettered: ledger.deadLettered,
       dropped: ledger.dropped,
-      pending: { undelivered: facts.lag ?? 0, delivered: facts.pending, spilled: lane.spill.records },
-      lagMs: (facts.lag ?? 0) === 0 ? 0 : Math.max(0, Date.now() - Number(facts.lastDelivered.split('-')[0])),
+      pending: { undelivered: waitingIn(facts), delivered: facts.pending, spilled: lane.spill.records },
+      lagMs: waitingIn(facts) === 0 ? 0 : Math.max(0, Date.now() - Number(facts.lastDelivered.split('-')[0])),
       perSecond: perSecond(lane.stream, ledger.added),
     },
   ];

@@ -24,8 +24,10 @@ export interface StreamFacts {
   readonly added: number;
   readonly length: number;
   readonly pending: number;
-  /** Entries that the group has not been given yet; undefined when Redis cannot tell. */
+  /** Entries that the group has not been given yet; undefined while that is not known. */
   readonly lag: number | undefined;
+  /** What Redis says of it: right, or too large (stream-facts.ts says when). */
+  readonly lagTold: number | undefined;
   readonly lastDelivered: string;
   readonly oldestPending: string | undefined;
   readonly ledger: Readonly<Record<string, number>>;
@@ -89,6 +91,9 @@ export interface Ledger {
   readonly balance: number | undefined;
 }
 
+/** Entries that the group has not been given yet, as well as that is known. */
+export const waitingIn = ({ lag, lagTold }: StreamFacts): number => lag ?? lagTold ?? 0;
+
 export function ledgerOf({ facts, spill }: Pick<LaneSnapshot, 'facts' | 'spill'>): Ledger | undefined {
   if (facts === null) return undefined;
   const { stored = 0, duplicate = 0, spilled = 0, dead_lettered = 0, dropped = 0, trimmed = 0 } = facts.ledger;
@@ -104,7 +109,7 @@ export function ledgerOf({ facts, spill }: Pick<LaneSnapshot, 'facts' | 'spill'>
     stored: durable - spill.records,
     deadLettered: dead_lettered,
     dropped: dropped + trimmed,
-    pending: (inStream ?? 0) + spill.records,
+    pending: facts.pending + waitingIn(facts) + spill.records,
     balance: inStream === undefined ? undefined : added - acknowledged - inStream,
   };
 }

@@ -32,7 +32,16 @@ const lane = {
   ...{ stream: 'events', mode: 'flowing', inFlight: 0, health: { state: 'green', reasons: [] }, counts: { read: 1 } },
   deadLetters: { 'decode/bad_id': 1 },
   spill: { records: 0, bytes: 0, segments: 0 },
-  facts: { added: 1, length: 1, pending: 0, lag: 0, lastDelivered: '0-0', oldestPending: undefined, ledger: {} },
+  facts: {
+    added: 1,
+    length: 1,
+    pending: 0,
+    lag: 0,
+    lagTold: 0,
+    lastDelivered: '0-0',
+    oldestPending: undefined,
+    ledger: {},
+  },
   modules: [{ source: 'collector', connection: 'c', lastSeenMs: 1, lastHeartbeatMs: 1, status: undefined, events: 1 }],
   ...{ readSeconds: histogram, ackSeconds: histogram, writeRows: histogram, writeSeconds: histogram },
 } as unknown as LaneSnapshot;

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import type { IngestPlane } from '../../src/actors/kernel-ingest/plane.ts';
 import { SpillYard, spillFolder } from '../../src/actors/spill/yard.ts';
 import { command as spill } from '../../src/cli/spill.ts';
+import { appendArguments } from '../../src/protocols/event-producer.ts';
 import { type Ledger, ledgerOf } from '../../src/protocols/ingest-snapshot.ts';
 import { counts, IngestRig, NO_POSTGRES, printed, until } from './rig.ts';
 import { spillSettings } from './settings.ts';
@@ -92,6 +93,22 @@ describe('the ledger', () => {
       await rig.killRedis();
       await rig.send(...rig.trades(20));
       expect(await settled(plane, 90)).toMatchObject({ stored: 90, balance: 0 });
+    });
+  });
+
+  it('tells how many entries wait in a long backlog', async () => {
+    const batch = rig.client.pipeline();
+    for (const envelope of rig.trades(3_000)) batch.xadd(...appendArguments('events', envelope));
+    await batch.exec();
+    const stuck = {
+      postgresUrl: NO_POSTGRES,
+      reader: { inFlightMessages: 10 },
+      spillMore: { maxBytes: 100 },
+      stopMs: 100,
+    };
+    await rig.withPlane(stuck, async (plane) => {
+      await until('some are read', () => (plane.snapshot().lanes[0]?.facts?.pending ?? 0) > 0);
+      expect(ledger(plane)).toMatchObject({ added: 3_000, pending: 3_000, balance: 0 });
     });
   });
 

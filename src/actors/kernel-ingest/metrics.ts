@@ -4,6 +4,7 @@ import {
   type IngestSnapshot,
   type LaneSnapshot,
   ledgerOf,
+  waitingIn,
 } from '../../protocols/ingest-snapshot.ts';
 
 // The ingest plane runs on a thread of its own and sends plain numbers; this prints them where they are scraped.
@@ -118,7 +119,7 @@ const GAUGES: readonly (readonly [string, string, (lane: LaneSnapshot) => number
     'Entries delivered and not acknowledged, as Redis counts.',
     ({ facts }) => facts?.pending ?? 0,
   ],
-  ['kernel_redis_lag', 'Entries not yet read.', ({ facts }) => facts?.lag ?? 0],
+  ['kernel_redis_lag', 'Entries not yet read.', ({ facts }) => (facts === null ? 0 : waitingIn(facts))],
   ['kernel_redis_stream_length', 'Entries in the stream.', ({ facts }) => facts?.length ?? 0],
   ['kernel_spill_records', 'Events in the spill.', ({ spill }) => spill.records],
   ['kernel_spill_bytes', 'Bytes in the spill.', ({ spill }) => spill.bytes],

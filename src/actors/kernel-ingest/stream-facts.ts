@@ -1,12 +1,12 @@
 import type { Redis } from 'ioredis';
-import type { StreamFacts } from '../../protocols/ingest-snapshot.ts';
+import { ledgerOf, type StreamFacts } from '../../protocols/ingest-snapshot.ts';
 
 // What Redis knows of a stream, in one transaction, so that the ledger adds up at every moment.
 //
 // The group's lag needs care. Redis before 7.2.5 does not write to its append-only file how many entries a group has read:
 // after a restart its lag is too large, by a number that stays the same until the next restart. That excess is learned as
-// soon as the lag is known otherwise: when the group has been given the stream's last entry, or when so few entries wait
-// that they can be counted. Until then the lag is not known.
+// soon as the lag is known otherwise: when the group has been given the stream's last entry, when so few entries wait that
+// they can be counted, or when the ledger balances with the lag as it is told. Until then the lag is not known.
 
 export interface StreamPlace {
   readonly stream: string;
@@ -57,27 +57,35 @@ export class FactsReader {
     const lastDelivered = String(ours?.get('last-delivered-id') ?? '0-0');
     const isAllRead = lastDelivered === String(facts.get('last-generated-id'));
     const counted = after === lastDelivered ? (waiting as unknown[]).length : undefined;
-    return {
+    const told = ours?.get('lag') ?? undefined;
+    return this.#weighed(isAllRead ? 0 : counted, {
       added: Number(facts.get('entries-added')),
       length: Number(facts.get('length')),
       pending: Number(pendingCount),
-      lag: this.#lag(ours?.get('lag'), isAllRead ? 0 : counted),
+      lag: undefined,
+      lagTold: told === undefined ? undefined : Number(told),
       lastDelivered,
       oldestPending: oldest ?? undefined,
       ledger: Object.fromEntries(Object.entries(ledger as object).map(([term, count]) => [term, Number(count)])),
-    };
+    });
   }
 
-  /** From what Redis says and, where it is known otherwise, how many entries really wait. */
-  #lag(said: unknown, really: number | undefined): number | undefined {
-    const told = said === null || said === undefined ? undefined : Number(said);
+  /** The facts with the lag, as far as it is known. `really`: how many entries wait, where someone has counted. */
+  #weighed(really: number | undefined, facts: StreamFacts): StreamFacts {
+    const { lagTold } = facts;
     if (really !== undefined && really <= COUNTED_MAX) {
-      if (told !== undefined) this.#excess = told - really;
-      return really;
+      if (lagTold !== undefined) this.#excess = lagTold - really;
+      return { ...facts, lag: really };
     }
-    return told === undefined || this.#excess === undefined ? undefined : told - this.#excess;
+    if (lagTold === undefined) return facts;
+    if (this.#excess === undefined && ledgerOf({ facts: { ...facts, lag: lagTold }, spill: EMPTY })?.balance === 0)
+      this.#excess = 0;
+    return this.#excess === undefined ? facts : { ...facts, lag: lagTold - this.#excess };
   }
 }
+
+/** The ledger balances with what is in the spill or without it. */
+const EMPTY = { records: 0, bytes: 0, segments: 0 };
 
 /** A list of names and values, as Redis answers it. */
 export function pairsOf(list: unknown): Map<string, unknown> {
