@@ -202,6 +202,14 @@ export class World {
     await this.until('everything drained', async () => (await this.pending()) === 0);
   }
 
+  /** How many of the producer's events are stored. */
+  async storedCount(): Promise<number> {
+    const [found] = await this.query<{ n: number }>(
+      `SELECT count(*)::int AS n FROM events WHERE source = '${SOURCE}'`,
+    ).catch(() => []);
+    return found?.n ?? 0;
+  }
+
   async storedIds(): Promise<ReadonlySet<string>> {
     return new Set(
       (await this.query<{ id: string }>(`SELECT id FROM events WHERE source = '${SOURCE}'`)).map(({ id }) =>
