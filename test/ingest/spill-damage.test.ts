@@ -150,6 +150,21 @@ describe('a chunk', () => {
   });
 });
 
+describe('a segment that is being sealed', () => {
+  it('can be replayed at every moment of it', async () => {
+    for (let moment = 0; moment < 80; moment++) {
+      const fs = new PowerLossFs(new Random(1));
+      const store = await SpillStore.open(optionsFor(fs, { segmentBytes: 100 }));
+      const appended = store.append(inputs(0, 10));
+      for (let turn = 0; turn < moment; turn++) await Promise.resolve();
+      const early = await replayAll(store);
+      await appended;
+      const late = await replayAll(store);
+      expect([...early.keys(), ...late.keys()], `moment ${moment}`).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
+    }
+  });
+});
+
 describe('the quota', () => {
   it('refuses with TW_SPILL_FULL and takes batches again after replay made room', async () => {
     const fs = new PowerLossFs(new Random(1));

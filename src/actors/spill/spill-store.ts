@@ -252,7 +252,8 @@ export class SpillStore {
   async nextChunk(recordsMax: number): Promise<SpillChunk | undefined> {
     const segment = this.#head?.segment ?? this.#segments[0];
     if (segment === undefined) return undefined;
-    if (segment === this.#tail?.segment) await this.seal();
+    // In turn with appends: one that is just sealing the segment gives it another name.
+    await this.#inTurn(() => (segment === this.#tail?.segment ? this.#seal() : Promise.resolve()));
     const { fs, folder } = this.#options;
     this.#head ??= {
       segment,
