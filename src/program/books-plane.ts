@@ -2,13 +2,13 @@
 // memory that joins them. The memory belongs to the merger: whoever attaches to it is told when there is another one.
 
 import type { ExchangeArgs } from '../actors/exchange/actor.ts';
-import type { TradeEdge } from '../actors/exchange/trade-writer.ts';
 import { createBooks, type SummaryReader } from '../actors/merger/book-memory.ts';
 import type { MergerArgs } from '../actors/merger/duty.ts';
 import { type PublisherCommand, publisher, type ServedBeside } from '../actors/publisher/actor.ts';
 import type { SymbolShape } from '../actors/publisher/encode.ts';
 import type { BookShare } from '../protocols/book-share.ts';
-import type { ExchangeCommand, ExchangeStatus, TradeRoute } from '../protocols/exchange.ts';
+import type { ExchangeCommand, ExchangeStatus, TradeEdge, TradeRoute } from '../protocols/exchange.ts';
+import type { Ref } from '../protocols/ref.ts';
 import type { ExchangeSettings, MappedSymbol, Placement, TopologyNode } from '../protocols/topology.ts';
 import { pinnedActor } from '../supervision/remote/pinned-actor.ts';
 import { threadedActor } from '../supervision/remote/threaded-actor.ts';
@@ -27,8 +27,12 @@ export interface BooksPlaneOptions {
   /** The rings that an exchange's trades go to, and which trades go where. */
   readonly tradeEdges: (path: string, venue: string) => readonly TradeEdge[];
   readonly tradeRoutes: (venue: string) => readonly TradeRoute[];
-  /** Symbols beyond those of the settings, found at run time. */
-  readonly discovered: (path: string, venue: string) => readonly MappedSymbol[];
+  /** Symbols beyond those of the settings, found at run time, of which this connection can take so many. */
+  readonly discovered: (path: string, venue: string, room: number) => readonly MappedSymbol[];
+  /** Puts a question to an actor; rejects when no answer comes in time. */
+  readonly ask: <M, R>(target: Ref<M>, question: (replyTo: Ref<R>) => M) => Promise<R>;
+  /** A connection is stopped for good. */
+  readonly onLeft: (path: string) => void;
   readonly beside: () => readonly ServedBeside[];
   /** Where the exchange of a venue records how long it decodes. */
   readonly decodeTimes: (venue: string) => FigurePlace;
@@ -54,7 +58,7 @@ export class BooksPlane {
   readonly factories: Pick<Factories, 'exchange' | 'merger' | 'publisher'>;
   readonly exchanges = new Map<string, ActorSpec<ExchangeCommand>>();
   readonly #options: BooksPlaneOptions;
-  readonly #refresh = new Map<string, () => void>();
+  readonly #refresh = new Map<string, (kind: 'routes' | 'symbols') => Promise<unknown>>();
   readonly #venues = new Map<string, string>();
   #books: BookShare | undefined;
   #port: number | undefined;
@@ -80,7 +84,13 @@ export class BooksPlane {
 
   /** Every exchange takes the symbols and routes of the moment; those whose symbols are the same notice nothing. */
   refreshExchanges(): void {
-    for (const refresh of this.#refresh.values()) refresh();
+    for (const refresh of this.#refresh.values()) refresh('symbols').catch(() => undefined);
+  }
+
+  /** Resolves when trades of the venue go where the routes of this moment say; rejects when a connection does not answer. */
+  async routeTrades(venue: string): Promise<void> {
+    const paths = [...this.#refresh.keys()].filter((path) => this.#venues.get(path) === venue);
+    await Promise.all(paths.map((path) => this.#refresh.get(path)!('routes')));
   }
 
   /** Exchanges that do not have the symbol notice nothing. */
@@ -150,10 +160,15 @@ export class BooksPlane {
     const { supervision, path } = node;
     const found = this.#options.endpoints(node.settings.venue);
     let settings = node.settings;
-    const wanted = (): ExchangeSettings => ({
-      ...settings,
-      symbols: [...settings.symbols, ...this.#options.discovered(path, settings.venue)],
-    });
+    const wanted = (): ExchangeSettings => {
+      const { streamsPerConnection } = venueNamed(settings.venue).facts.limits;
+      // A configured symbol may have a book and trades; one stream stays free for a resubscription.
+      const room = streamsPerConnection - 1 - 2 * settings.symbols.length;
+      return {
+        ...settings,
+        symbols: [...settings.symbols, ...this.#options.discovered(path, settings.venue, room)],
+      };
+    };
     const args = (): ExchangeArgs => ({
       settings: wanted(),
       wsUrl: settings.wsUrl ?? found.wsUrl,
@@ -178,10 +193,14 @@ export class BooksPlane {
     });
     this.exchanges.set(path, spec);
     this.#venues.set(path, settings.venue);
-    this.#refresh.set(path, () => {
+    this.#refresh.set(path, (kind) => {
       const routes = this.#options.tradeRoutes(settings.venue);
-      spec.ref.tell({ kind: 'route-trades', routes });
-      spec.ref.tell({ kind: 'reconfigure', settings: wanted() });
+      const edges = this.#options.tradeEdges(path, settings.venue);
+      const routed = this.#options.ask<ExchangeCommand, 'routed'>(spec.ref, (replyTo) => ({
+        ...{ kind: 'route-trades', routes, edges, replyTo },
+      }));
+      if (kind === 'symbols') spec.ref.tell({ kind: 'reconfigure', settings: wanted() });
+      return routed;
     });
     return {
       spec,
@@ -192,6 +211,8 @@ export class BooksPlane {
       onStopped: () => {
         this.exchanges.delete(path);
         this.#refresh.delete(path);
+        this.#venues.delete(path);
+        this.#options.onLeft(path);
         this.#options.statuses.forget(path);
       },
     };

@@ -5,10 +5,11 @@ import type { Bar } from '../protocols/kline.ts';
 import type { PartitionCommand, SymbolStart, Trouble } from '../protocols/partition.ts';
 import type { Behaviour } from '../supervision/actor.ts';
 import type { KlineRecovery } from './kline-recovery.ts';
-import { isFed, type KlineSymbol, type KlineSymbols } from './kline-symbols.ts';
+import { fedBy, type KlineSymbol, type KlineSymbols } from './kline-symbols.ts';
 import type { LiveBars } from './live-bars.ts';
 import type { PartitionLine } from './partition-line.ts';
 import type { SymbolDiscovery } from './symbol-discovery.ts';
+import type { SymbolMoves } from './symbol-moves.ts';
 import type { TickerWatch } from './ticker-watch.ts';
 import type { TradeRepairer } from './trade-fetch.ts';
 import type { VenueTimes } from './venue-times.ts';
@@ -31,6 +32,9 @@ export interface KlineDeskOptions {
   /** Undefined where holes are left as they are. */
   readonly repairers: (() => ReadonlyMap<string, TradeRepairer>) | undefined;
   readonly discovery: SymbolDiscovery;
+  readonly moves: SymbolMoves;
+  /** A worker that has not taken a new symbol by then is passed over. */
+  readonly ackTimeoutMs: () => number;
   readonly tickers: () => readonly TickerWatch[];
 }
 
@@ -53,16 +57,16 @@ const NEVER = (1n << 64n) - 1n;
 const ARRIVAL_US = 2_000_000n;
 
 export function klineDesk(options: KlineDeskOptions): Behaviour<DeskMessage, State> {
-  const { lines, symbols, live, times, recovery, discovery } = options;
+  const { lines, symbols, live, times, recovery, discovery, moves } = options;
   let repairers: ReadonlyMap<string, TradeRepairer> = new Map();
   let tickers: readonly TickerWatch[] = [];
   const busy = new Set<PartitionLine>();
   const count = { silent: 0, refused: 0 };
 
   /** A worker that does not answer is the watchdog's and the supervisor's business: here it is counted, and asked again. */
-  const ask = async ({ line }: StaffedLine, command: PartitionCommand): Promise<boolean> => {
+  const ask = async ({ line }: StaffedLine, command: PartitionCommand, withinMs?: number): Promise<boolean> => {
     try {
-      const reply = await line.ask(command);
+      const reply = await line.ask(command, withinMs);
       if (reply.kind === 'refused') count.refused++;
       return reply.kind !== 'refused';
     } catch {
@@ -72,14 +76,7 @@ export function klineDesk(options: KlineDeskOptions): Behaviour<DeskMessage, Sta
   };
 
   const tellClocks = (staffed: StaffedLine) =>
-    symbols.venues.map((venue, index) =>
-      ask(staffed, {
-        kind: 'set-clock',
-        venue: index,
-        offsetUs: times.offsetUs(venue),
-        graceUs: times.graceUs(venue, staffed.graceMs),
-      }),
-    );
+    clocksOf(symbols.venues, times, staffed.graceMs).map((command) => ask(staffed, command));
 
   const place = async (staffed: StaffedLine, symbol: KlineSymbol): Promise<void> => {
     const { index, venue, dense } = symbol;
@@ -89,23 +86,24 @@ export function klineDesk(options: KlineDeskOptions): Behaviour<DeskMessage, Sta
     const sinceUs = symbol.sinceUs ?? recovered?.sinceUs ?? times.nowUs(venue) + ARRIVAL_US;
     const stored = recovered ?? (alive.length === 0 ? undefined : progressOf(alive));
     symbol.sinceUs = sinceUs;
-    symbol.isPlaced = await ask(staffed, {
-      kind: 'add-symbol',
-      symbol: index,
-      venue: symbols.venues.indexOf(venue),
-      dense,
-      sinceUs,
+    const { worker } = staffed.line;
+    const start: PartitionCommand = {
+      ...{ kind: 'add-symbol', symbol: index, venue: symbols.venues.indexOf(venue), dense, sinceUs },
       ...(stored !== undefined && { stored: storedOf(stored) }),
-    });
+    };
+    const isTaken = await ask(staffed, start, symbol.isDiscovered ? options.ackTimeoutMs() : undefined);
     // A worker that was slow to take it watches it from later on than was told, and never later than this.
     const arrivedUs = times.nowUs(venue) + ARRIVAL_US;
     if (stored === undefined && arrivedUs > sinceUs) symbol.sinceUs = arrivedUs;
-    discovery.answered(symbol, symbol.isPlaced);
+    // Meanwhile it may have been given to another worker, or have left.
+    if (symbol.worker === worker && symbols.at(index) === symbol) symbol.isPlaced = isTaken;
+    discovery.answered(symbol, worker, isTaken);
   };
 
   const placeWaiting = async (staffed: StaffedLine): Promise<void> => {
-    const statuses = options.statuses();
-    const waiting = symbols.ofWorker(staffed.line.worker).filter((one) => !one.isPlaced && isFed(one, statuses));
+    const unplaced = symbols.ofWorker(staffed.line.worker).filter((one) => !one.isPlaced && !moves.isMoving(one.index));
+    if (unplaced.length === 0) return;
+    const waiting = unplaced.filter(fedBy(options.statuses()));
     if (waiting.length === 0) return;
     await Promise.all([...tellClocks(staffed), ...waiting.map((symbol) => place(staffed, symbol))]);
   };
@@ -134,11 +132,11 @@ export function klineDesk(options: KlineDeskOptions): Behaviour<DeskMessage, Sta
 
   /** While a stream is down its doubts go on: to look for trades then would only have to be done again. */
   const troublesOf = (venue: string, troubles: readonly Trouble[]): Trouble[] => {
-    const statuses = options.statuses();
+    const isFed = fedBy(options.statuses());
     return troubles.flatMap((trouble) => {
       const symbol = symbols.at(trouble.symbol);
       if (symbol?.venue !== venue) return [];
-      const isOpen = trouble.suspectFromUs !== undefined && !isFed(symbol, statuses);
+      const isOpen = trouble.suspectFromUs !== undefined && !isFed(symbol);
       return [isOpen ? { ...trouble, suspectFromUs: undefined } : trouble];
     });
   };
@@ -170,7 +168,8 @@ export function klineDesk(options: KlineDeskOptions): Behaviour<DeskMessage, Sta
     receive(_state, message) {
       if (message.kind === 'sync-clocks') void syncClocks();
       else {
-        discovery.lookAtWorkers();
+        discovery.look();
+        moves.look();
         for (const staffed of lines()) {
           staffed.line.noteDepth();
           void serve(staffed);
@@ -190,9 +189,17 @@ export function klineDesk(options: KlineDeskOptions): Behaviour<DeskMessage, Sta
         ...state,
         repairs: Object.fromEntries([...repairers].map(([venue, { stats }]) => [venue, stats])),
         ...discovery.stats,
+        ...moves.stats,
       };
     },
   };
+}
+
+/** What a worker must know of the venues' clocks before it can close a bar. */
+export function clocksOf(venues: readonly string[], times: VenueTimes, graceMs: number): PartitionCommand[] {
+  return venues.map((venue, index) => ({
+    ...{ kind: 'set-clock', venue: index, offsetUs: times.offsetUs(venue), graceUs: times.graceUs(venue, graceMs) },
+  }));
 }
 
 /** Where a symbol goes on: what is below the next sequence is in these bars, what may be missing is later than the newest. */

@@ -6,17 +6,31 @@ import type { KlineSymbol } from './kline-symbols.ts';
 export interface KlineFigures {
   readonly standing: BarsStanding | undefined;
   readonly symbols: readonly KlineSymbol[];
+  /** Symbols for which no connection has a stream left, as `venue:SYMBOL`. */
+  readonly unserved: readonly string[];
 }
 
+/** A metric has a line for each; beyond that they are only counted. */
+const UNSERVED_NAMED_MAX = 2_000;
+
 /** The Prometheus text of the K-line plane. */
-export function klineMetrics({ standing, symbols }: KlineFigures): Promise<string> {
+export function klineMetrics({ standing, symbols, unserved }: KlineFigures): Promise<string> {
   const registry = new Registry();
   const gauge = (name: string, help: string, labels: readonly string[] = []) =>
     new Gauge({ name, help, labelNames: [...labels], registers: [registry] });
   const served = gauge('kline_symbols', 'Symbols whose trades make bars, by whether their worker has them.', ['state']);
   const placed = symbols.filter(({ isPlaced }) => isPlaced).length;
   served.set({ state: 'placed' }, placed);
-  served.set({ state: 'waiting' }, symbols.length - placed);
+  served.set({ state: 'waiting' }, symbols.length - placed - unserved.length);
+  served.set({ state: 'unserved' }, unserved.length);
+  const missing = gauge('kline_symbol_unserved', 'Symbols for which no connection has a stream left.', [
+    'venue',
+    'symbol',
+  ]);
+  for (const name of unserved.slice(0, UNSERVED_NAMED_MAX)) {
+    const cut = name.indexOf(':');
+    missing.set({ venue: name.slice(0, cut), symbol: name.slice(cut + 1) }, 1);
+  }
   if (standing === undefined) return registry.metrics();
   const { mode, inMemory, inSpill, lost, stored } = standing;
   const waiting = gauge('kline_pending_bars', 'Bars that wait for Postgres, by where they are.', ['place']);
@@ -43,4 +57,13 @@ export function standingReasons(standing: BarsStanding | undefined): string[] {
     ...(mode !== 'flowing' && spillTrouble !== undefined ? [`the spill takes no bars: ${spillTrouble}`] : []),
     ...(lost > 0 ? [`${lost} spilled states of symbols were damaged: see \`tapeworks spill verify\``] : []),
   ];
+}
+
+const NAMED_IN_HEALTH = 5;
+
+/** What health says of symbols for which no connection has a stream left. */
+export function unservedReasons(names: readonly string[]): string[] {
+  if (names.length === 0) return [];
+  const more = names.length > NAMED_IN_HEALTH ? ` and ${names.length - NAMED_IN_HEALTH} more` : '';
+  return [`TW_KLINE_NO_STREAM_LEFT: ${names.slice(0, NAMED_IN_HEALTH).join(', ')}${more}`];
 }

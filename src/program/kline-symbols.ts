@@ -8,7 +8,12 @@ type StaticSymbol = PartitionWorkerSettings['symbols'][number];
 
 /** A symbol whose trades make bars, and the worker that makes them. */
 export interface KlineSymbol extends StaticSymbol {
-  readonly worker: number;
+  /** The worker that its trades go to. */
+  worker: number;
+  /** The worker that should have it; where that is another one, it is moved. */
+  home: number;
+  /** While it moves, its trades go there as well. */
+  arrivesAt: number | undefined;
   /** True where the venue's trade ids leave no number out. */
   readonly dense: boolean;
   /** Since when it is watched, in venue time; undefined until its worker has it. */
@@ -16,35 +21,43 @@ export interface KlineSymbol extends StaticSymbol {
   /** Its worker has it in its present life. */
   isPlaced: boolean;
   /** Found at run time, not named in the configuration. Such a symbol is shown once its worker has it. */
-  readonly isDiscovered: boolean;
+  isDiscovered: boolean;
   isShown: boolean;
 }
 
 /** The symbols of all workers. A venue's number among them is its place in `venues`. */
 export class KlineSymbols {
   readonly #byIndex = new Map<number, KlineSymbol>();
+  readonly #byName = new Map<string, KlineSymbol>();
   readonly venues: string[] = [];
 
-  /** Of the configuration's symbols these, and no others, are this worker's. */
-  assign(worker: number, symbols: readonly StaticSymbol[]): void {
-    this.release(worker);
+  /**
+   * Of the configuration's symbols these, and no others, are to be this worker's. A symbol that another worker has keeps
+   * its index, and stays there until it is moved. Returns those that nobody wants any more; they are forgotten here.
+   */
+  assign(worker: number, symbols: readonly StaticSymbol[]): readonly KlineSymbol[] {
+    const wanted = new Set(symbols.map(({ venue, symbol }) => nameOf(venue, symbol)));
+    const unwanted = this.all().filter(
+      (one) => one.home === worker && !one.isDiscovered && !wanted.has(nameOf(one.venue, one.symbol)),
+    );
+    for (const { index } of unwanted) this.remove(index);
     for (const symbol of symbols) {
-      const found = this.byName(symbol.venue, symbol.symbol);
-      if (found !== undefined) this.#byIndex.delete(found.index);
-      this.#put(worker, symbol, false);
+      const known = this.byName(symbol.venue, symbol.symbol);
+      if (known === undefined) this.#put(worker, { ...symbol, index: this.#freeIndex(symbol.index) }, false);
+      else Object.assign(known, { home: worker, isDiscovered: false, isShown: true });
     }
-  }
-
-  /** The worker has none of the configuration's symbols any more; where the others go, their manager decides. */
-  release(worker: number): void {
-    for (const one of this.ofWorker(worker)) {
-      if (one.isDiscovered) one.isPlaced = false;
-      else this.#byIndex.delete(one.index);
-    }
+    return unwanted;
   }
 
   discover(worker: number, symbol: StaticSymbol): void {
     this.#put(worker, symbol, true);
+  }
+
+  remove(index: number): void {
+    const symbol = this.#byIndex.get(index);
+    if (symbol === undefined) return;
+    this.#byIndex.delete(index);
+    this.#byName.delete(nameOf(symbol.venue, symbol.symbol));
   }
 
   show(index: number, isShown: boolean): void {
@@ -52,14 +65,24 @@ export class KlineSymbols {
     if (symbol !== undefined) symbol.isShown = isShown;
   }
 
+  /** A file that was changed in its middle gives numbers that others still have. */
+  #freeIndex(index: number): number {
+    let free = index;
+    while (this.#byIndex.has(free)) free++;
+    return free;
+  }
+
   #put(worker: number, symbol: StaticSymbol, isDiscovered: boolean): void {
     if (!this.venues.includes(symbol.venue)) this.venues.push(symbol.venue);
     const dense = venueNamed(symbol.venue).facts.streams.trades?.gapProof === 'dense-trade-id';
     const state = { sinceUs: undefined, isPlaced: false, isDiscovered, isShown: !isDiscovered };
-    this.#byIndex.set(symbol.index, { ...symbol, worker, dense, ...state });
+    const put = { ...symbol, worker, home: worker, arrivesAt: undefined, dense, ...state };
+    this.remove(symbol.index);
+    this.#byIndex.set(symbol.index, put);
+    this.#byName.set(nameOf(symbol.venue, symbol.symbol), put);
   }
 
-  /** The worker begins a new life and has none of its symbols. */
+  /** The worker begins a new life, or ends for good, and has none of its symbols. */
   unplace(worker: number): void {
     for (const symbol of this.ofWorker(worker)) symbol.isPlaced = false;
   }
@@ -80,7 +103,10 @@ export class KlineSymbols {
   routes(venue: string): TradeRoute[] {
     return this.all()
       .filter((symbol) => symbol.venue === venue)
-      .map(({ symbol, worker, index }) => ({ symbol, to: { worker, index } }));
+      .map(({ symbol, worker, index, arrivesAt }) => ({
+        ...{ symbol, to: { worker, index } },
+        ...(arrivesAt !== undefined && { also: { worker: arrivesAt, index } }),
+      }));
   }
 
   /** Bars under the names of their symbols; those of a symbol that has left are dropped. */
@@ -96,20 +122,24 @@ export class KlineSymbols {
   }
 
   byName(venue: string, symbol: string): KlineSymbol | undefined {
-    return this.all().find((one) => one.venue === venue && one.symbol === symbol);
+    return this.#byName.get(nameOf(venue, symbol));
   }
 }
 
-/** Whether trades of the symbol come: its stream is acknowledged, on whichever connection. */
-export function isFed(symbol: KlineSymbol, statuses: readonly ExchangeStatus[]): boolean {
-  return statuses.some(
-    ({ venue, streams }) =>
-      venue === symbol.venue &&
-      streams.some(
-        ({ kind, instrument, phase }) =>
-          kind === 'trades' &&
-          instrument === symbol.instrument &&
-          (phase === 'acked' || phase === 'live' || phase === 'quiet'),
+function nameOf(venue: string, symbol: string): string {
+  return `${venue} ${symbol}`;
+}
+
+/** Whether trades of a symbol come: its stream is acknowledged, on whichever connection. */
+export function fedBy(statuses: readonly ExchangeStatus[]): (symbol: KlineSymbol) => boolean {
+  const fed = new Set(
+    statuses.flatMap(({ venue, streams }) =>
+      streams.flatMap(({ kind, instrument, phase }) =>
+        kind === 'trades' && (phase === 'acked' || phase === 'live' || phase === 'quiet')
+          ? [nameOf(venue, instrument)]
+          : [],
       ),
+    ),
   );
+  return ({ venue, instrument }) => fed.has(nameOf(venue, instrument));
 }

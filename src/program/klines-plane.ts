@@ -1,6 +1,5 @@
 // The K-line plane: partition workers on their threads, the desk that serves them on the main thread, persistence, and the
 // memory that joins them. Exchanges reach each worker by a ring of their own.
-import type { TradeEdge } from '../actors/exchange/trade-writer.ts';
 import { type BarsStanding, klinePersistence } from '../actors/kline-persistence/actor.ts';
 import { BarSpill } from '../actors/kline-persistence/bar-spill.ts';
 import type { NamedBar } from '../actors/kline-persistence/rows.ts';
@@ -9,9 +8,15 @@ import { StoreLink } from '../actors/kline-persistence/store-link.ts';
 import { BinanceRest } from '../actors/trade-repair/binance-rest.ts';
 import { READER } from '../kernels/bars.ts';
 import type { HealthPart } from '../protocols/console-api.ts';
-import type { ExchangeStatus, TradeRoute } from '../protocols/exchange.ts';
-import type { PartitionCommand } from '../protocols/partition.ts';
-import type { KlinePersistenceSettings, MappedSymbol, SpillSettings, TopologyNode } from '../protocols/topology.ts';
+import type { ExchangeStatus, TradeEdge, TradeRoute } from '../protocols/exchange.ts';
+import type { PartitionCommand, PartitionReply } from '../protocols/partition.ts';
+import type {
+  KlinePersistenceSettings,
+  PartitionWorkerSettings,
+  SpillSettings,
+  SymbolManagerSettings,
+  TopologyNode,
+} from '../protocols/topology.ts';
 import type { ServerAvailability } from '../servers/index.ts';
 import { pinnedActor } from '../supervision/remote/pinned-actor.ts';
 import { actor } from '../supervision/spec.ts';
@@ -20,14 +25,16 @@ import { venueNamed } from '../venues/index.ts';
 import { BarsView } from './bars-source.ts';
 import type { Board } from './board.ts';
 import { idleOf } from './books-plane.ts';
-import { klineDesk, type StaffedLine } from './kline-desk.ts';
-import { klineMetrics, standingReasons } from './kline-metrics.ts';
+import { FeedShares } from './feed-shares.ts';
+import { clocksOf, klineDesk, type StaffedLine } from './kline-desk.ts';
+import { klineMetrics, standingReasons, unservedReasons } from './kline-metrics.ts';
 import { KlineRecovery } from './kline-recovery.ts';
 import { KlineSymbols } from './kline-symbols.ts';
 import { KlineWatch } from './kline-watch.ts';
 import { LiveBars } from './live-bars.ts';
 import { PartitionLine } from './partition-line.ts';
 import { SymbolDiscovery } from './symbol-discovery.ts';
+import { SymbolMoves } from './symbol-moves.ts';
 import { TickerWatch } from './ticker-watch.ts';
 import { FETCHED_VENUE, TradeFetch, type TradeFetchOptions, type TradeRepairer } from './trade-fetch.ts';
 import { cpuOf, type Factories, type Place } from './tree-host.ts';
@@ -44,6 +51,8 @@ export interface KlinesPlaneOptions {
   readonly refreshExchanges: () => void;
   /** The exchange that has the symbol, in the venue's spelling, is to leave its stream of trades and join it again. */
   readonly resubscribe: (venue: string, symbol: string) => void;
+  /** Resolves when the venue's trades go where the routes of this moment say. */
+  readonly routeTrades: (venue: string) => Promise<void>;
   readonly settings: () => KlinePersistenceSettings;
   /** Venue connections of the configuration that is being run. */
   readonly connections: () => number;
@@ -59,6 +68,8 @@ const HANG_MS = 60_000;
 const SPARE_PORTS = 4;
 /** More windows than close between two writes to the database, or while one of them is tried again for a while. */
 const ORPHANS_PER_SERIES = 64;
+/** How long a change of the topology waits for symbols to move. */
+const MOVE_WITHIN_MS = 20_000;
 
 export class KlinesPlane {
   readonly factories: KlineFactories;
@@ -71,7 +82,9 @@ export class KlinesPlane {
   /** By worker. A line stays when its worker is stopped: exchanges may still hold its rings. */
   readonly #lines = new Map<number, PartitionLine>();
   readonly #links: { readonly writer: StoreLink; readonly readers: StoreLink } | undefined;
-  readonly #discoverers = new Map<string, string>();
+  readonly shares = new FeedShares(this.symbols);
+  readonly #moves: SymbolMoves;
+  #discovery: SymbolDiscovery | undefined;
   readonly #orphans = new Map<number, readonly NamedBar[]>();
   readonly #recovery: KlineRecovery;
   readonly #spill: BarSpill;
@@ -128,6 +141,18 @@ export class KlinesPlane {
       clocks: () => new Map(this.symbols.venues.map((venue) => [venue, this.#times.clock(venue)])),
     });
     this.live.listen((bars) => this.#workerMetrics.onBars(bars));
+    this.#moves = new SymbolMoves({
+      symbols: this.symbols,
+      ask: (worker, command) => this.#ask(worker, command),
+      prepare: async (worker) => {
+        const { graceMs = 0 } = this.#staffed.get(worker) ?? {};
+        const clocks = clocksOf(this.symbols.venues, this.#times, graceMs);
+        await Promise.all(clocks.map((command) => this.#ask(worker, command)));
+      },
+      isRunning: (worker) => this.#staffed.has(worker),
+      routeTrades: options.routeTrades,
+      onMoved: (symbol, to, hasMoved) => this.#discovery?.moved(symbol, to, hasMoved),
+    });
     this.factories = {
       watchdog: (node, place) => this.watch.place(node, place),
       'partition-worker': (node, place) => this.#worker(node, place),
@@ -148,14 +173,6 @@ export class KlinesPlane {
     });
   }
 
-  /** The first connection of a venue takes what is found at run time. */
-  discovered(path: string, venue: string): readonly MappedSymbol[] {
-    const first = this.#discoverers.get(venue) ?? path;
-    this.#discoverers.set(venue, first);
-    if (first !== path) return [];
-    return this.symbols.discovered(venue).map(({ instrument, symbol, scale }) => ({ instrument, symbol, scale }));
-  }
-
   tradeRoutes(venue: string): readonly TradeRoute[] {
     return this.symbols.routes(venue);
   }
@@ -171,12 +188,15 @@ export class KlinesPlane {
       ...(postgres.state === 'down' ? [`bars are served and not stored: ${postgres.code}`] : []),
       ...this.watch.reasons(),
       ...standingReasons(this.#standing),
+      ...unservedReasons(this.shares.unserved()),
     ];
     return [{ name: 'klines', status: reasons.length === 0 ? 'OK' : 'DEGRADED', reason: reasons.join('; ') }];
   }
 
   async metrics(): Promise<string> {
-    const plane = klineMetrics({ standing: this.#standing, symbols: this.symbols.all() });
+    const plane = klineMetrics({
+      ...{ standing: this.#standing, symbols: this.symbols.all(), unserved: this.shares.unserved() },
+    });
     return (await Promise.all([plane, this.#workerMetrics.text()])).join('\n');
   }
 
@@ -200,13 +220,9 @@ export class KlinesPlane {
     const { worker, intervals, graceMs, ringCapacity } = settings;
     const ports = this.#options.connections() + SPARE_PORTS;
     const line = this.#lines.get(worker) ?? new PartitionLine({ worker, ringCapacity, ports });
-    if (!this.#lines.has(worker) && this.#discoverers.size > 0) {
-      this.#options.onWarning(`trades reach worker ${worker} when the venue connections have been started anew`);
-    }
     this.#lines.set(worker, line);
-    this.symbols.assign(worker, settings.symbols);
+    this.#assign(settings);
     this.#staffed.set(worker, { line, intervals, graceMs });
-    this.#options.refreshExchanges();
     const isStored = this.#options.postgres.state === 'up';
     const cpu = cpuOf(placement);
     const spec = pinnedActor({
@@ -228,12 +244,33 @@ export class KlinesPlane {
     this.#threads.set(worker, spec.thread);
     return {
       spec,
+      reconfigure: async (next: PartitionWorkerSettings) => {
+        this.#staffed.set(worker, { line, intervals, graceMs: next.graceMs });
+        this.#assign(next);
+        this.#discovery?.retire([...this.#staffed.keys()].filter((one) => one >= next.workers));
+        await this.#moves.settle(MOVE_WITHIN_MS);
+      },
       onStopped: () => {
         this.#threads.delete(worker);
         this.#staffed.delete(worker);
-        this.symbols.release(worker);
+        this.symbols.unplace(worker);
       },
     };
+  }
+
+  /** Symbols that another worker has stay there until they are moved; those that nobody wants any more are let go. */
+  #assign({ worker, symbols }: PartitionWorkerSettings): void {
+    for (const left of this.symbols.assign(worker, symbols)) void this.#remove(left.worker, left.index);
+    this.#options.refreshExchanges();
+  }
+
+  async #remove(worker: number, index: number): Promise<void> {
+    await this.#ask(worker, { kind: 'remove-symbol', symbol: index }).catch(() => undefined);
+  }
+
+  #ask(worker: number, command: PartitionCommand): Promise<PartitionReply> {
+    const line = this.#staffed.get(worker)?.line;
+    return line === undefined ? Promise.reject(new Error(`worker ${worker} does not run`)) : line.ask(command);
   }
 
   #persistence(node: TopologyNode<'kline-persistence'>, { id, backoff }: Place) {
@@ -276,20 +313,19 @@ export class KlinesPlane {
 
   #desk(node: TopologyNode<'symbol-manager'>, { id, backoff }: Place) {
     const { repair, clockSyncMs } = this.#options.settings();
-    const discovery = new SymbolDiscovery({
-      settings: node.settings,
+    let { settings } = node;
+    this.#discovery ??= new SymbolDiscovery({
+      settings,
       symbols: this.symbols,
       workers: () => [...this.#staffed.keys()],
+      nowMs: () => performance.now(),
       onChanged: () => this.#options.refreshExchanges(),
-      remove: (worker, index) =>
-        void this.#staffed
-          .get(worker)
-          ?.line.ask({ kind: 'remove-symbol', symbol: index })
-          .catch(() => undefined),
+      remove: (worker, index) => this.#remove(worker, index),
     });
-    const { discovery: discovering } = node.settings;
+    const discovery = this.#discovery;
+    discovery.reconfigure(settings);
     const withTickers = () =>
-      [...new Set([...this.symbols.venues, ...discovering])].filter(
+      [...new Set([...this.symbols.venues, ...settings.discovery])].filter(
         (venue) => venueNamed(venue).facts.streams.tickers !== undefined,
       );
     const behaviour = klineDesk({
@@ -302,20 +338,27 @@ export class KlinesPlane {
       recovery: this.#recovery,
       repairers: repair ? () => this.#startRepairers() : undefined,
       discovery,
-      tickers: () =>
-        withTickers().map((venue) => this.#tickers(venue, discovering.includes(venue) ? discovery : undefined)),
+      moves: this.#moves,
+      ackTimeoutMs: () => settings.ackTimeoutMs,
+      tickers: () => withTickers().map((venue) => this.#tickers(venue, discovery)),
     });
-    return { spec: actor({ id, backoff, shutdown: node.supervision.shutdownMs, behaviour }) };
+    return {
+      spec: actor({ id, backoff, shutdown: node.supervision.shutdownMs, behaviour }),
+      reconfigure: (next: SymbolManagerSettings) => {
+        settings = next;
+        discovery.reconfigure(next);
+      },
+    };
   }
 
   /** A venue's tickers serve discovery, where it is wanted, and tell the watchdog what trades. */
-  #tickers(venue: string, discovery: SymbolDiscovery | undefined): TickerWatch {
+  #tickers(venue: string, discovery: SymbolDiscovery): TickerWatch {
     const { wsUrl } = this.#options.endpoints(venue);
     return new TickerWatch({
       venue,
       wsUrl,
       onTickers: (tickers) => {
-        discovery?.seen(venue, [...tickers.keys()]);
+        discovery.seen(venue, [...tickers.keys()]);
         this.watch.tickers(venue, tickers);
       },
     });

@@ -1,9 +1,9 @@
 // The main thread's end of one partition worker: the memory that the two share, questions with their answers, and the
 // rings by which exchanges reach the worker. It outlives the worker's thread, so that exchanges keep their rings.
-import type { TradeEdge } from '../actors/exchange/trade-writer.ts';
 import type { PartitionArgs } from '../actors/partition-worker/duty.ts';
 import { BARS_DEFAULTS, type BarsLimits, barsOf, type Reader } from '../kernels/bars.ts';
 import { TapeworksError } from '../protocols/errors/index.ts';
+import type { TradeEdge } from '../protocols/exchange.ts';
 import { type Bar, compileIntervals } from '../protocols/kline.ts';
 import { BAR_RECORD_BYTES } from '../protocols/kline-layout.ts';
 import {

@@ -43,6 +43,7 @@ export interface ProgramOptions {
 
 const START_DEADLINE_MS = 60_000;
 const INTAKE_DEADLINE_MS = 5_000;
+const EXCHANGE_ANSWER_MS = 2_000;
 
 export class Program {
   readonly system: ActorSystem;
@@ -85,7 +86,9 @@ export class Program {
       shapeOf: (symbol) => this.#shapeOf(symbol),
       tradeEdges: (path, venue) => this.klines.tradeEdges(path, venue),
       tradeRoutes: (venue) => this.klines.tradeRoutes(venue),
-      discovered: (path, venue) => this.klines.discovered(path, venue),
+      discovered: (path, venue, room) => this.klines.shares.of(path, venue, room),
+      onLeft: (path) => this.klines.shares.leave(path),
+      ask: (target, question) => this.system.ask(target, question, EXCHANGE_ANSWER_MS),
       beside: () => [klineService({ live: this.klines.live, bars: this.klines.bars })],
       decodeTimes: (venue) => this.bookMetrics.decodePlace(venue),
       onSummary: (symbol, record, reader) => {
@@ -106,6 +109,7 @@ export class Program {
       spill: () => this.#spillSettings(),
       refreshExchanges: () => this.books.refreshExchanges(),
       resubscribe: (venue, symbol) => this.books.resubscribe(venue, symbol),
+      routeTrades: (venue) => this.books.routeTrades(venue),
       settings: () => persistence(this.#configuration),
       connections: () => compileTopology(this.#configuration).nodes.filter(({ kind }) => kind === 'exchange').length,
       onWarning: options.onWarning,

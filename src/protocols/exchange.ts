@@ -11,17 +11,39 @@ export type ExchangeCommand =
   | { readonly kind: 'rotate'; readonly reason: string }
   /** Leave the stream of the symbol's trades and join it again: it should bring some and does not. */
   | { readonly kind: 'resubscribe'; readonly symbol: string }
-  /** Trades of these symbols, in the venue's spelling, go to these places from now on. */
-  | { readonly kind: 'route-trades'; readonly routes: readonly TradeRoute[]; readonly replyTo?: Ref<'routed'> }
+  /** Trades of these symbols go to these places from now on, and of no others anywhere; new edges are taken in. */
+  | {
+      readonly kind: 'route-trades';
+      readonly routes: readonly TradeRoute[];
+      readonly edges: readonly TradeEdge[];
+      readonly replyTo?: Ref<'routed'>;
+    }
   /** Other books to write into, or none; every stream starts anew. */
   | { readonly kind: 'attach-books'; readonly books: BookShare | null }
   | { readonly kind: 'tick' };
 
+/** A partition worker, and the number under which it knows the symbol. */
+export interface TradePlace {
+  readonly worker: number;
+  readonly index: number;
+}
+
 /** Where the trades of a symbol go. */
 export interface TradeRoute {
+  /** In the venue's spelling. */
   readonly symbol: string;
-  /** Null: nowhere any more. */
-  readonly to: { readonly worker: number; readonly index: number } | null;
+  readonly to: TradePlace;
+  /** While the symbol moves, the worker that takes it over gets its trades as well. */
+  readonly also?: TradePlace;
+}
+
+/** A worker's ring for one connection. */
+export interface TradeEdge {
+  readonly worker: number;
+  readonly buffer: SharedArrayBuffer;
+  readonly at: number;
+  /** The doorbell of the worker's thread. */
+  readonly bell: { readonly buffer: SharedArrayBuffer; readonly at: number };
 }
 
 /** What an exchange says of itself, a few times a second and when something changes. */

@@ -181,6 +181,7 @@ export interface SymbolManagerSettings {
   readonly include: readonly string[];
   readonly exclude: readonly string[];
   readonly ackTimeoutMs: number;
+  readonly goneAfterMs: number;
   readonly maxSymbols: number;
   readonly workers: number;
 }

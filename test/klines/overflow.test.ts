@@ -44,7 +44,7 @@ async function startWorker(dense: boolean) {
   await system.start();
   await line.ask({ kind: 'add-symbol', symbol: SYMBOL, venue: 0, dense, sinceUs: NOW_US - 60_000_000n });
   const writer = new TradeWriter([line.edge('/feeds/binance')!]);
-  writer.route(NAME, { worker: 0, index: SYMBOL });
+  writer.route([{ symbol: NAME, to: { worker: 0, index: SYMBOL } }]);
   return { line, writer };
 }
 

@@ -1,5 +1,5 @@
 import type { BookShare } from '../../protocols/book-share.ts';
-import type { ExchangeCommand, ExchangeStatus, TradeRoute } from '../../protocols/exchange.ts';
+import type { ExchangeCommand, ExchangeStatus, TradeEdge, TradeRoute } from '../../protocols/exchange.ts';
 import type { Ref } from '../../protocols/ref.ts';
 import type { ExchangeSettings } from '../../protocols/topology.ts';
 import type { Behaviour } from '../../supervision/actor.ts';
@@ -9,7 +9,7 @@ import { openHistogram } from '../../supervision/telemetry/telemetry.ts';
 import { venueNamed } from '../../venues/index.ts';
 import { BookWriter } from '../merger/book-memory.ts';
 import { Exchange } from './exchange.ts';
-import { type TradeEdge, TradeWriter } from './trade-writer.ts';
+import { TradeWriter } from './trade-writer.ts';
 
 /** What travels to the thread of an exchange. */
 export interface ExchangeArgs {
@@ -41,8 +41,8 @@ export function exchange(args: ExchangeArgs): Behaviour<ExchangeCommand, State> 
   const venue = venueNamed(args.settings.venue);
   const decodeTimes = openHistogram(args.decodeTimes, BOOK_BUCKETS);
   // What was changed while it ran holds for the next life too.
-  let { settings, books } = args;
-  const routes = new Map(args.tradeRoutes.map((route) => [route.symbol, route]));
+  let { settings, books, tradeRoutes: routes } = args;
+  const edges = new Map(args.tradeEdges.map((edge) => [edge.worker, edge]));
 
   const open = (path: string, trades: TradeWriter): Exchange => {
     const isMerged = books?.plan.venues.includes(settings.venue) ?? false;
@@ -68,8 +68,8 @@ export function exchange(args: ExchangeArgs): Behaviour<ExchangeCommand, State> 
 
   return {
     init(context) {
-      const trades = new TradeWriter(args.tradeEdges);
-      for (const { symbol, to } of routes.values()) trades.route(symbol, to ?? undefined);
+      const trades = new TradeWriter([...edges.values()]);
+      trades.route(routes);
       context.timers.every('tick', TICK_MS, { kind: 'tick' });
       return { exchange: open(context.path, trades), trades, ticks: 0 };
     },
@@ -95,10 +95,10 @@ export function exchange(args: ExchangeArgs): Behaviour<ExchangeCommand, State> 
           state.exchange.resubscribe(message.symbol);
           return state;
         case 'route-trades':
-          for (const route of message.routes) {
-            routes.set(route.symbol, route);
-            state.trades.route(route.symbol, route.to ?? undefined);
-          }
+          for (const edge of message.edges) edges.set(edge.worker, edge);
+          state.trades.attach(message.edges);
+          routes = message.routes;
+          state.trades.route(routes);
           message.replyTo?.tell('routed');
           return state;
       }

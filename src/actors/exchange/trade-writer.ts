@@ -1,17 +1,9 @@
+import type { TradeEdge, TradePlace, TradeRoute } from '../../protocols/exchange.ts';
 import { TRADE, TRADE_BYTES, TRADE_LOSS } from '../../protocols/trade-layout.ts';
 import { Doorbell } from '../../supervision/threads/doorbell.ts';
 import { SharedMemory } from '../../supervision/threads/memory.ts';
 import { RingProducer } from '../../supervision/threads/ring.ts';
 import { admitToRing } from '../../supervision/threads/ring-ends.ts';
-
-/** A worker's ring for this connection, as it travels to the connection's thread. */
-export interface TradeEdge {
-  readonly worker: number;
-  readonly buffer: SharedArrayBuffer;
-  readonly at: number;
-  /** The doorbell of the worker's thread. */
-  readonly bell: { readonly buffer: SharedArrayBuffer; readonly at: number };
-}
 
 interface Edge {
   readonly ring: RingProducer;
@@ -20,11 +12,12 @@ interface Edge {
   readonly bell: Doorbell;
 }
 
-interface Route {
+interface Target {
   readonly edge: Edge;
   readonly index: number;
 }
 
+const NOWHERE: readonly Target[] = [];
 const LOSS = lossRecord();
 
 function lossRecord(): Uint8Array {
@@ -33,36 +26,52 @@ function lossRecord(): Uint8Array {
   return record;
 }
 
-/** Passes trades on to the partition workers, each symbol to the one that has it now. */
+/** Passes trades on to the partition workers, each symbol to the one that has it now, or to both while it moves. */
 export class TradeWriter {
-  readonly #edges: ReadonlyMap<number, Edge>;
-  readonly #routes = new Map<string, Route>();
+  readonly #edges = new Map<number, Edge>();
+  readonly #routes = new Map<string, readonly Target[]>();
 
   /** Make it when no earlier life of the connection runs any more: it is the producer of these rings from now on. */
   constructor(edges: readonly TradeEdge[]) {
-    this.#edges = new Map(edges.map((edge) => [edge.worker, attach(edge)]));
+    this.attach(edges);
   }
 
-  /** Trades of the symbol, in the venue's spelling, go to this worker under this index; undefined: nowhere. */
-  route(symbol: string, to: { readonly worker: number; readonly index: number } | undefined): void {
-    const edge = to === undefined ? undefined : this.#edges.get(to.worker);
-    if (edge === undefined || to === undefined) this.#routes.delete(symbol);
-    else this.#routes.set(symbol, { edge, index: to.index });
+  /** Rings of workers that came later. One that is known is left alone: it has one producer. */
+  attach(edges: readonly TradeEdge[]): void {
+    for (const edge of edges) if (!this.#edges.has(edge.worker)) this.#edges.set(edge.worker, attach(edge));
   }
 
-  /** False when the worker's ring is full: the trade is dropped here, and the worker is told so as soon as there is room. */
+  /** Trades go there from now on, and those of other symbols nowhere. */
+  route(routes: Iterable<TradeRoute>): void {
+    this.#routes.clear();
+    for (const { symbol, to, also } of routes) {
+      const targets = [to, also].flatMap((place) => this.#target(place));
+      if (targets.length > 0) this.#routes.set(symbol, targets);
+    }
+  }
+
+  /** False when a worker's ring is full: the trade is dropped there, and the worker is told so as soon as there is room. */
   write(symbol: string, trades: Uint8Array, offset: number): boolean {
-    const route = this.#routes.get(symbol);
-    return route === undefined || put(route, trades.subarray(offset, offset + TRADE_BYTES));
+    return this.#put(symbol, trades.subarray(offset, offset + TRADE_BYTES));
   }
 
   lose(symbol: string): boolean {
-    const route = this.#routes.get(symbol);
-    return route === undefined || put(route, LOSS);
+    return this.#put(symbol, LOSS);
+  }
+
+  #put(symbol: string, record: Uint8Array): boolean {
+    let isTaken = true;
+    for (const target of this.#routes.get(symbol) ?? NOWHERE) isTaken = put(target, record) && isTaken;
+    return isTaken;
+  }
+
+  #target(place: TradePlace | undefined): Target[] {
+    const edge = place === undefined ? undefined : this.#edges.get(place.worker);
+    return edge === undefined || place === undefined ? [] : [{ edge, index: place.index }];
   }
 }
 
-function put({ edge, index }: Route, record: Uint8Array): boolean {
+function put({ edge, index }: Target, record: Uint8Array): boolean {
   const place = edge.ring.claim();
   if (place < 0) return false;
   edge.memory.write(place, record);

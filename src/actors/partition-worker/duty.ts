@@ -32,6 +32,8 @@ export interface PartitionArgs {
 
 /** Trades taken from one ring before the next is looked at. */
 const RUN_TRADES = 1024;
+/** More runs than the largest ring has: 4 Mi trades. */
+const WAITING_TURNS_MAX = 4096;
 const COMMANDS_PER_CYCLE = 8;
 const TICK_EVERY_US = 10_000n;
 
@@ -57,21 +59,33 @@ export const makePartitionWorker: MakeDutyCycle = (context): DutyCycle => {
 
   function answer(offset: number, length: number): void {
     const { id, message } = decodeNumbered<PartitionCommand>(inbox.bytes.slice(offset, offset + length));
+    // Trades that were sent here alone, before they went to the next worker as well, belong into the state that leaves.
+    if (message.kind === 'move-out') takeWaitingTrades();
     // The asker bounds its questions in flight by the size of this ring, so a reply always has room.
     replies.offer(encodeNumbered<PartitionReply>({ id, message: worker.handle(message) }));
     asker.ring();
   }
 
+  function takeTrades(): number {
+    let taken = 0;
+    for (const { memory, ring } of rings) {
+      const run = ring.takeRun(RUN_TRADES);
+      if (run === 0) continue;
+      worker.apply(memory.bytes.subarray(ring.runOffset, ring.runOffset + run * TRADE_BYTES));
+      ring.finishRun(run);
+      taken += run;
+    }
+    return taken;
+  }
+
+  /** Bounded, whatever comes meanwhile: what was waiting is less than all rings hold. */
+  function takeWaitingTrades(): void {
+    for (let turn = 0; turn < WAITING_TURNS_MAX && takeTrades() > 0; turn++);
+  }
+
   return {
     doWork() {
-      let work = 0;
-      for (const { memory, ring } of rings) {
-        const run = ring.takeRun(RUN_TRADES);
-        if (run === 0) continue;
-        worker.apply(memory.bytes.subarray(ring.runOffset, ring.runOffset + run * TRADE_BYTES));
-        ring.finishRun(run);
-        work += run;
-      }
+      let work = takeTrades();
       work += commands.drain(answer, COMMANDS_PER_CYCLE);
       const nowUs = wallUs();
       if (nowUs - tickedUs >= TICK_EVERY_US || nowUs < tickedUs) {

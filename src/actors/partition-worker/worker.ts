@@ -14,7 +14,7 @@ interface Arrival {
 }
 
 /** Trades kept for a symbol whose state is on its way; beyond that they are a hole, known by id and repaired. */
-const STASH_TRADES_MAX = 4096;
+const STASH_TRADES_MAX = 32_768;
 /** A symbol without a past counts as watched from this much after it came: trades before that found no symbol here. */
 const ARRIVAL_US = 500_000n;
 const DONE: PartitionReply = { kind: 'done' };
@@ -150,6 +150,8 @@ export class PartitionWorker {
       throw new TapeworksError('TW_KLINE_HANDOFF', `symbol ${symbol} is not in this partition`, { symbol });
     }
     this.kernel.remove(symbol);
+    // Should the other worker not take it, it comes back: until it is removed for good, its trades are kept.
+    this.#arriving.set(symbol, { records: [] });
     return { kind: 'moved-out', symbol, bytes };
   }
 

@@ -87,7 +87,7 @@ describe('a placed symbol', () => {
   });
 
   it('leaves its index to others once the worker has let it go', () => {
-    const manager = new Manager([0]);
+    const manager = new Manager([0], { ...SETTINGS, indexMax: 2 });
     manager.see('X');
     manager.answer('acked', 'X', 0);
     expect(manager.tell({ kind: 'gone', venue: 'b', symbol: 'X' })).toEqual(['withdraw X#0@0', 'remove-symbol X#0@0']);
@@ -108,6 +108,18 @@ describe('a placed symbol', () => {
     expect(manager.places).toEqual(['X#0@0', 'Y#1@0']);
     manager.tell({ kind: 'rebalance' });
     expect(manager.answer('acked', 'X', 1)).toEqual(['publish X#0@1']);
+  });
+});
+
+describe('workers that will end', () => {
+  it('give their symbols to the least loaded of the rest while they run, and get no new ones', () => {
+    const manager = new Manager([0, 1, 2]);
+    manager.see('X', 'Y', 'Z');
+    for (const [at, symbol] of ['X', 'Y', 'Z'].entries()) manager.answer('acked', symbol, at);
+    expect(manager.tell({ kind: 'retire', workers: [2] })).toEqual(['move-symbol Z#2@2>0']);
+    expect(manager.see('V')).toEqual(['add-symbol V#3@1']);
+    expect(manager.answer('acked', 'Z', 0)).toEqual(['publish Z#2@0']);
+    expect(manager.tell({ kind: 'workers', live: [0, 1] })).toEqual([]);
   });
 });
 

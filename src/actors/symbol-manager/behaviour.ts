@@ -30,6 +30,8 @@ type Entry = {
 export interface ManagerState {
   readonly settings: ManagerSettings;
   readonly live: readonly number[];
+  /** Of the live ones, those that will end soon. */
+  readonly retiring: readonly number[];
   /** By venue and symbol. */
   readonly entries: ReadonlyMap<string, Entry>;
   readonly freeIndices: readonly number[];
@@ -44,6 +46,8 @@ export type ManagerMessage =
   | { readonly kind: 'acked'; readonly key: string; readonly worker: number }
   | { readonly kind: 'failed'; readonly key: string; readonly worker: number }
   | { readonly kind: 'workers'; readonly live: readonly number[] }
+  /** These, and no others, will end soon; what they have moves to the rest while they still run. */
+  | { readonly kind: 'retire'; readonly workers: readonly number[] }
   | { readonly kind: 'rebalance' };
 
 export type ManagerEffect =
@@ -61,7 +65,7 @@ export type ManagerEffect =
 type Step = readonly [ManagerState, readonly ManagerEffect[]];
 
 export function startManager(settings: ManagerSettings, live: readonly number[]): ManagerState {
-  return { settings, live, entries: new Map(), freeIndices: [], nextIndex: 0, refused: 0 };
+  return { settings, live, retiring: [], entries: new Map(), freeIndices: [], nextIndex: 0, refused: 0 };
 }
 
 export const keyOf = (venue: string, symbol: string): string => `${venue} ${symbol}`;
@@ -89,6 +93,8 @@ export function receive(state: ManagerState, message: ManagerMessage): Step {
       return failed(state, message.key, message.worker);
     case 'workers':
       return withWorkers(state, message.live);
+    case 'retire':
+      return retire(state, message.workers);
     case 'rebalance':
       return rebalance(state);
   }
@@ -115,17 +121,18 @@ function withEntry(state: ManagerState, key: string, entry: Entry | undefined): 
 function see(state: ManagerState, venue: string, symbol: string): Step {
   const key = keyOf(venue, symbol);
   if (state.entries.has(key)) return [state, []];
-  const [reused, ...freeIndices] = state.freeIndices;
-  if (reused === undefined && state.nextIndex >= state.settings.indexMax) {
-    return [{ ...state, refused: state.refused + 1 }, []];
-  }
-  const nextIndex = reused === undefined ? state.nextIndex + 1 : state.nextIndex;
-  const index = reused ?? state.nextIndex;
-  return assign({ ...state, freeIndices, nextIndex }, key, { venue, symbol, index, phase: 'homeless' }, []);
+  // An index is used again as late as possible: bars of the symbol that had it may still be on their way.
+  const isFresh = state.nextIndex < state.settings.indexMax;
+  const index = isFresh ? state.nextIndex : state.freeIndices[0];
+  if (index === undefined) return [{ ...state, refused: state.refused + 1 }, []];
+  const rest = isFresh ? { nextIndex: index + 1 } : { freeIndices: state.freeIndices.slice(1) };
+  return assign({ ...state, ...rest }, key, { venue, symbol, index, phase: 'homeless' }, []);
 }
 
+/** What each worker has that will stay. */
 function loadsOf(state: ManagerState): Map<number, number> {
-  const loads = new Map(state.live.map((worker) => [worker, 0]));
+  const staying = state.live.filter((worker) => !state.retiring.includes(worker));
+  const loads = new Map(staying.map((worker) => [worker, 0]));
   for (const entry of state.entries.values()) {
     const worker = entry.phase === 'moving' ? entry.to : entry.phase === 'homeless' ? undefined : entry.worker;
     if (worker !== undefined && loads.has(worker)) loads.set(worker, loads.get(worker)! + 1);
@@ -197,7 +204,7 @@ function remove(state: ManagerState, key: string): Step {
 
 /** The symbols of a dead worker go to others under the same index; those that waited for a worker get one. */
 function withWorkers(state: ManagerState, live: readonly number[]): Step {
-  const alive = { ...state, live };
+  const alive = { ...state, live, retiring: state.retiring.filter((worker) => live.includes(worker)) };
   const [left, effects] = inTurn(alive, [...state.entries], (now, [key, entry]) => {
     if (entry.phase === 'homeless') return assign(now, key, entry, []);
     const lost = !live.includes(entry.worker) || (entry.phase === 'moving' && !live.includes(entry.to));
@@ -210,19 +217,33 @@ function withWorkers(state: ManagerState, live: readonly number[]): Step {
   return [left, effects];
 }
 
-/** One symbol from the fullest to the emptiest worker, where that helps; called again and again, it levels the load. */
-function rebalance(state: ManagerState): Step {
-  const loads = [...loadsOf(state)].sort(([, a], [, b]) => a - b);
-  const [emptiest, fullest] = [loads[0], loads.at(-1)];
-  if (emptiest === undefined || fullest === undefined || fullest[1] - emptiest[1] < 2) return [state, []];
-  const moved = [...state.entries].find(([, entry]) => entry.phase === 'placed' && entry.worker === fullest[0]);
-  if (moved === undefined) return [state, []];
-  const [key, { venue, symbol, index }] = moved;
-  const [worker, to] = [fullest[0], emptiest[0]];
+/** Each symbol of a worker that will end moves to the least loaded of the rest. */
+function retire(state: ManagerState, workers: readonly number[]): Step {
+  const retiring = workers.filter((worker) => state.live.includes(worker));
+  return inTurn({ ...state, retiring }, [...state.entries], (now, [key, entry]) => {
+    if (entry.phase !== 'placed' || !retiring.includes(entry.worker)) return [now, []];
+    const to = [...loadsOf(now)].sort(([a, loadA], [b, loadB]) => loadA - loadB || a - b)[0]?.[0];
+    return to === undefined ? [now, []] : move(now, key, entry, to);
+  });
+}
+
+function move(state: ManagerState, key: string, entry: Entry & { readonly worker: number }, to: number): Step {
+  const { venue, symbol, index, worker } = entry;
   const moving: Entry = { venue, symbol, index, phase: 'moving', worker, to };
   const place = placeOf(moving, worker);
   return [
     withEntry(state, key, moving),
     [{ kind: 'move-symbol', key, to, withinMs: state.settings.ackWithinMs, ...place }],
   ];
+}
+
+/** One symbol from the fullest to the emptiest worker, where that helps; called again and again, it levels the load. */
+function rebalance(state: ManagerState): Step {
+  const loads = [...loadsOf(state)].sort(([, a], [, b]) => a - b);
+  const [emptiest, fullest] = [loads[0], loads.at(-1)];
+  if (emptiest === undefined || fullest === undefined || fullest[1] - emptiest[1] < 2) return [state, []];
+  for (const [key, entry] of state.entries) {
+    if (entry.phase === 'placed' && entry.worker === fullest[0]) return move(state, key, entry, emptiest[0]);
+  }
+  return [state, []];
 }

@@ -26,6 +26,11 @@ export const KLINE_ERRORS = {
     means: 'A partition worker did not answer a command: it took too long, ended meanwhile, or too many were waiting.',
     remedy: 'The command is given again when the worker is back; if it stays silent, see /klines in the actor tree.',
   },
+  TW_KLINE_NO_STREAM_LEFT: {
+    means:
+      'Symbols were found at run time, and every connection of their venue has as many streams as the venue allows.',
+    remedy: 'Raise `feeds.VENUE.connections` in topology.yaml, or exclude symbols with `klines.symbols.exclude`.',
+  },
   TW_KLINE_AUDIT_VENUE: {
     means: 'The venue did not give its own bars, so there is nothing to compare with.',
     remedy: 'Check the address given with --rest and that the venue lists the symbol; after a ban, wait and try again.',

@@ -158,6 +158,7 @@ export function symbolManager({ kernel, topology }: Configuration): wanted.Symbo
     include: symbols.include,
     exclude: symbols.exclude,
     ackTimeoutMs: discovery.ackTimeout,
+    goneAfterMs: discovery.goneAfter,
     maxSymbols: discovery.maxSymbols ?? kernel.limits.symbols,
     workers,
   };

@@ -143,6 +143,11 @@ const klines = section('K-lines.', {
       32,
     ).optional(),
     ackTimeout: duration('A worker that does not answer by then is passed over.', '10ms', '1m').prefault('2s'),
+    goneAfter: duration(
+      'A symbol that its venue names no more on its ticker for this long is let go.',
+      '1s',
+      '30d',
+    ).prefault('1d'),
     maxSymbols: integer(
       'Most symbols that are followed; limits.symbols of kernel.yaml where it is left out.',
       1,
