@@ -14,6 +14,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<{ command: Command }>>> = 
   status: () => import('./status.ts'),
   top: () => import('./top.ts'),
   audit: () => import('./audit.ts'),
+  backfill: () => import('./backfill.ts'),
   dlq: () => import('./dlq.ts'),
   spill: () => import('./spill.ts'),
   bench: () => import('./bench.ts'),

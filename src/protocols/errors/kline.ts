@@ -31,6 +31,10 @@ export const KLINE_ERRORS = {
       'Symbols were found at run time, and every connection of their venue has as many streams as the venue allows.',
     remedy: 'Raise `feeds.VENUE.connections` in topology.yaml, or exclude symbols with `klines.symbols.exclude`.',
   },
+  TW_KLINE_BACKFILL_VENUE: {
+    means: 'The venue did not give the bars of a history that is being filled.',
+    remedy: 'Check the symbol and the address given with --rest; the same command goes on where it stopped.',
+  },
   TW_KLINE_AUDIT_VENUE: {
     means: 'The venue did not give its own bars, so there is nothing to compare with.',
     remedy: 'Check the address given with --rest and that the venue lists the symbol; after a ban, wait and try again.',

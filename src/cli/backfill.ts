@@ -1,0 +1,179 @@
+import pg from 'pg';
+import { Backfill, type BackfillReport } from '../actors/kline-backfill/backfill.ts';
+import { type BackfillSpan, BackfillStore } from '../actors/kline-backfill/backfill-store.ts';
+import { MIGRATIONS } from '../actors/kline-persistence/store.ts';
+import { migrate, readMigrations } from '../actors/sink/migrate.ts';
+import { BinanceRest } from '../actors/trade-repair/binance-rest.ts';
+import { TapeworksError } from '../protocols/errors/index.ts';
+import { INTERVAL_NAMES, type Interval, isInterval } from '../protocols/kline.ts';
+import { BINANCE } from '../venues/binance/facts.ts';
+import { readArguments, usage } from './arguments.ts';
+import { type Command, EXIT, type Options } from './command.ts';
+import { DATA_OPTION, databaseUrl } from './data-folder.ts';
+import { reasonOf } from './failure.ts';
+import { short, span as spanText } from './terminal.ts';
+
+const OPTIONS = {
+  from: { type: 'string', value: 'TIME', about: 'the first bar, such as 2026-01-31 or 2026-01-31T12:00Z' },
+  to: { type: 'string', value: 'TIME', about: 'bars that have closed by then (now)' },
+  interval: {
+    ...{ type: 'string', value: 'LIST', default: '1m', about: `one or more of ${INTERVAL_NAMES.join(', ')}` },
+    offers: INTERVAL_NAMES,
+  },
+  database: { type: 'string', value: 'URL', about: 'where bars are stored (DATABASE_URL, else the embedded Postgres)' },
+  data: DATA_OPTION,
+  rest: { type: 'string', value: 'URL', about: "the venue's REST address, everything before /api (the real Binance)" },
+  json: { type: 'boolean', about: 'one JSON object an interval' },
+} as const satisfies Options;
+
+/** A backfill leaves most of the venue's weight to repairs. */
+const WEIGHT_SHARE = 0.4;
+const BAR_WIDTH = 30;
+const REDRAW_MS = 100;
+
+interface Settings {
+  readonly spans: readonly BackfillSpan[];
+  readonly database: string;
+  readonly rest: string;
+  readonly isJson: boolean;
+}
+
+function timeUs(name: string, text: string): bigint {
+  const ms = /^\d{4}-\d{2}-\d{2}/.test(text) ? Date.parse(text) : Number.NaN;
+  if (Number.isNaN(ms))
+    throw usage(`--${name}: expected a time such as 2026-01-31 or 2026-01-31T12:00Z, got "${text}"`);
+  return BigInt(ms) * 1000n;
+}
+
+function intervalsOf(text: string): Interval[] {
+  return text.split(',').map((name) => {
+    if (isInterval(name)) return name;
+    throw usage(`--interval: expected one of ${INTERVAL_NAMES.join(', ')}, got "${name}"`);
+  });
+}
+
+function parse(args: readonly string[]): Settings {
+  const { values, positionals } = readArguments(args, OPTIONS, 1);
+  const [symbol] = positionals;
+  if (symbol === undefined) throw usage('name a symbol, such as BTCUSDT');
+  if (!/^[A-Z0-9]{2,30}$/.test(symbol)) throw usage(`"${symbol}" is no symbol of Binance; they look like BTCUSDT`);
+  if (values.from === undefined) throw usage('--from: say where to begin, such as --from 2026-01-31');
+  const nowUs = BigInt(Date.now()) * 1000n;
+  const fromUs = timeUs('from', values.from);
+  const toUs = values.to === undefined ? nowUs : timeUs('to', values.to);
+  if (toUs <= fromUs) throw usage('--to: expected a time after --from');
+  const endUs = values.to === undefined || toUs > nowUs ? nowUs : toUs;
+  const spans = intervalsOf(values.interval).map((interval) => {
+    return { venue: BINANCE.id, symbol, interval, fromUs, toUs: endUs };
+  });
+  const database = databaseUrl(values.data, values.database);
+  return { spans, database, rest: values.rest ?? BINANCE.rest.url, isJson: values.json ?? false };
+}
+
+/** One line that is drawn again and again on a terminal; nothing elsewhere. */
+class ProgressLine {
+  readonly #isOn: boolean;
+  #drawnMs = 0;
+
+  constructor(isOn: boolean) {
+    this.#isOn = isOn;
+  }
+
+  show({ symbol, interval }: BackfillSpan, { share, added, waitMs }: BackfillReport): void {
+    const nowMs = performance.now();
+    if (!this.#isOn || (waitMs === undefined && nowMs - this.#drawnMs < REDRAW_MS)) return;
+    this.#drawnMs = nowMs;
+    const full = Math.round(share * BAR_WIDTH);
+    const bar = `${'█'.repeat(full)}${'░'.repeat(BAR_WIDTH - full)}`;
+    const wait = waitMs === undefined || waitMs < 1000 ? '' : `  the venue's limit: waiting ${spanText(waitMs)}`;
+    const text = `${symbol} ${interval} ${bar} ${(share * 100).toFixed(1)}%  ${short(added)} bars${wait}`;
+    process.stderr.write(`\r\u001b[K${text}`);
+  }
+
+  clear(): void {
+    if (this.#isOn) process.stderr.write('\r\u001b[K');
+  }
+}
+
+async function fill(settings: Settings, client: pg.Client, signal: AbortSignal): Promise<boolean> {
+  const rest = new BinanceRest(settings.rest);
+  const line = new ProgressLine(process.stderr.isTTY === true && !settings.isJson);
+  for (const one of settings.spans) {
+    const backfill = new Backfill({
+      span: one,
+      store: new BackfillStore(client),
+      klines: (fromUs, limit) => rest.klines(one.symbol, one.interval, fromUs, limit),
+      budget: { perMinute: BINANCE.rest.weightPerMinute, share: WEIGHT_SHARE },
+      nowMs: () => Date.now(),
+      sleep: (ms) => pause(ms, signal),
+      onProgress: (report) => line.show(one, report),
+      signal,
+    });
+    const report = await backfill.run().finally(() => line.clear());
+    const { isDone, added, addedBefore, share } = report;
+    const stood = isDone ? 'filled' : `stopped at ${(share * 100).toFixed(1)}%; the same command goes on from there`;
+    const text = `${one.symbol} ${one.interval}: ${added} bars added${addedBefore > 0 ? `, ${addedBefore} before` : ''}; ${stood}`;
+    const fields = {
+      symbol: one.symbol,
+      interval: one.interval,
+      added,
+      added_before: addedBefore,
+      share,
+      done: isDone,
+    };
+    process.stdout.write(`${settings.isJson ? JSON.stringify(fields) : text}\n`);
+    if (!isDone) return false;
+  }
+  return true;
+}
+
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, ms);
+    signal.addEventListener('abort', () => {
+      clearTimeout(timer);
+      resolve();
+    });
+  });
+}
+
+export const command: Command = {
+  summary: "fill a symbol's history with the venue's own bars",
+  usage: ['SYMBOL --from TIME [--to TIME] [--interval LIST] [--json]'],
+  about: `
+Fetches closed bars of a symbol from Binance's REST service and stores those that are missing. Bars that are stored stay as they are; only one that is marked gap or partial-first is replaced, as its next revision. It keeps to a share of the venue's request weight and waits as long as the venue asks. How far it has come is kept in Postgres with each page: after Ctrl-C, a crash or a ban, the same command goes on where it stopped.
+`,
+  options: OPTIONS,
+  exits: {
+    [EXIT.ok]: 'the span is filled',
+    [EXIT.failed]: 'it was stopped, or the venue gives no bars; the same command goes on',
+    [EXIT.unavailable]: 'there is no Postgres to store into',
+  },
+  examples: [
+    'tapeworks backfill BTCUSDT --from 2026-01-01',
+    'tapeworks backfill ETHUSDT --from 2026-01-01 --to 2026-02-01 --interval 1m,1h,1d --json',
+    'tapeworks backfill BTCUSDT --from 2026-11-16 --rest http://127.0.0.1:9801/binance',
+  ],
+  async run(args) {
+    const settings = parse(args);
+    const client = new pg.Client({ connectionString: settings.database, options: '-c timezone=UTC' });
+    client.on('error', () => {});
+    try {
+      await client.connect();
+    } catch (error) {
+      throw new TapeworksError('TW_SERVER_UNREACHABLE', `Postgres does not answer: ${reasonOf(error)}`);
+    }
+    const stop = new AbortController();
+    const onInterrupt = () => stop.abort();
+    process.once('SIGINT', onInterrupt);
+    process.once('SIGTERM', onInterrupt);
+    try {
+      await migrate(client, readMigrations(MIGRATIONS));
+      return (await fill(settings, client, stop.signal)) ? EXIT.ok : EXIT.failed;
+    } finally {
+      process.removeListener('SIGINT', onInterrupt);
+      process.removeListener('SIGTERM', onInterrupt);
+      await client.end();
+    }
+  },
+};
