@@ -6,18 +6,23 @@
 //   sent_to_subscriber      frame sent by the venue -> summary decoded in the subscriber's process
 //
 // The merger spins on a core of its own; the reference is a merger that sleeps until it is woken. Summaries carry the time
-// at which their merge began, so the time of one merge, measured first, is added.
+// at which their merge began, so the time of one merge, measured first, is added. Figures are medians over rounds;
+// spinning_core_wait says how long the machine itself kept an idle spinning thread from its core in the same run.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { availableParallelism } from 'node:os';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { startBooks } from '../test/books/harness.ts';
 import { nanosecondsPerMerge } from './books.merge-time.ts';
+import { coreWait } from './core-wait.ts';
 import type { SubscriberSample } from './e2e-worker.ts';
-import { type Bench, type BenchOptions, quantile } from './harness.ts';
+import { type Bench, type BenchOptions, median, quantile } from './harness.ts';
 
-const SECONDS = 8;
+/** Each with its warm-up of two seconds; a feed of 10 frames a second gives enough of them in one long round only. */
+const ROUNDS = { 10: { rounds: 1, seconds: 20 }, 500: { rounds: 9, seconds: 4 } } as const;
+const CORE_WAIT_MS = 3_000;
 const SENT_LOOKUPS = 400;
 const STREAMS: Readonly<Record<string, string>> = {
   binance: 'btcusdt@depth20@100ms',
@@ -34,39 +39,43 @@ export const bench: Bench = {
   summary: 'a frame from socket to summary and to a gRPC subscriber, at 10 and 500 frames a second',
   async run(options) {
     const mergeUs = nanosecondsPerMerge(2, 10) / 1000;
-    const asleep = await measure(500, 'park', mergeUs);
-    for (const rate of [10, 500]) {
-      const run = await measure(rate, 'spin', mergeUs);
-      report(options, rate, run, asleep);
+    const wait = await coreWait(availableParallelism() - 1, CORE_WAIT_MS);
+    for (const [name, share] of SHARES) options.report(`spinning_core_wait_${name}`, wait(share), 'us');
+    const asleep = [await measure(500, 4, 'park', mergeUs)];
+    for (const rate of [10, 500] as const) {
+      const { rounds, seconds } = ROUNDS[rate];
+      const runs: Run[] = [];
+      for (let round = 0; round < rounds; round++) runs.push(await measure(rate, seconds, 'spin', mergeUs));
+      report(options, rate, runs, asleep);
     }
   },
 };
 
-function report(options: BenchOptions, rate: number, run: Run, asleep: Run): void {
+const SHARES = [
+  ['p50', 0.5],
+  ['p99', 0.99],
+  ['p999', 0.999],
+] as const;
+
+function report(options: BenchOptions, rate: number, runs: readonly Run[], asleep: readonly Run[]): void {
   // The names without a rate are those of the busy feed.
   const at = rate === 500 ? '' : `_at_${rate}`;
-  const beside = (values: readonly number[], share: number) =>
-    rate === 500 ? { value: quantile(values, share), name: 'merger that sleeps' } : undefined;
-  for (const [name, share] of [
-    ['p50', 0.5],
-    ['p99', 0.99],
-    ['p999', 0.999],
-  ] as const) {
-    const metric = `received_to_published_${name}${at}`;
-    options.report(metric, quantile(run.publishedUs, share), 'us', beside(asleep.publishedUs, share));
+  const say = (metric: string, pick: (run: Run) => number, hasReference: boolean) => {
+    const beside = hasReference && rate === 500;
+    const reference = beside ? { value: median(asleep.map(pick)), name: 'merger that sleeps' } : undefined;
+    options.report(`${metric}${at}`, median(runs.map(pick)), 'us', reference);
+  };
+  for (const [name, share] of SHARES) {
+    say(`received_to_published_${name}`, (run) => quantile(run.publishedUs, share), true);
   }
-  options.report(`received_to_written_p50${at}`, run.writtenUs.p50, 'us');
-  options.report(`received_to_written_p99${at}`, run.writtenUs.p99, 'us');
-  for (const [name, share] of [
-    ['p50', 0.5],
-    ['p99', 0.99],
-  ] as const) {
-    const metric = `sent_to_subscriber_${name}${at}`;
-    options.report(metric, quantile(run.subscriberUs, share), 'us', beside(asleep.subscriberUs, share));
+  say('received_to_written_p50', (run) => run.writtenUs.p50, false);
+  say('received_to_written_p99', (run) => run.writtenUs.p99, false);
+  for (const [name, share] of SHARES.slice(0, 2)) {
+    say(`sent_to_subscriber_${name}`, (run) => quantile(run.subscriberUs, share), true);
   }
 }
 
-async function measure(rate: number, idle: 'spin' | 'park', mergeUs: number): Promise<Run> {
+async function measure(rate: number, seconds: number, idle: 'spin' | 'park', mergeUs: number): Promise<Run> {
   const main = fileURLToPath(new URL('../src/cli/main.js', import.meta.url));
   const words = ['sim', '--port', '0', '--json', '--rate', String(rate), '--symbols', 'BTC-USD', '--list-every', '0'];
   const venues = spawn(process.execPath, [main, ...words], { stdio: ['ignore', 'pipe', 'inherit'] });
@@ -84,7 +93,7 @@ feeds: { binance: { trades: false }, bitstamp: { trades: false } }
   );
   try {
     const worker = fileURLToPath(new URL('./e2e-worker.js', import.meta.url));
-    const arguments_ = [worker, String(port), String(SECONDS * 1000)];
+    const arguments_ = [worker, String(port), String(seconds * 1000)];
     const subscriber = spawn(process.execPath, arguments_, { stdio: ['ignore', 'pipe', 'inherit'] });
     const samples = JSON.parse(await firstLine(subscriber)) as SubscriberSample[];
     const latency = program.bookMetrics.latency()!;
