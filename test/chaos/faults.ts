@@ -6,7 +6,7 @@ import { expect } from 'vitest';
 import type { IngestPoint } from '../../src/actors/kernel-ingest/plane.ts';
 import type { Random } from '../ingest/random.ts';
 import { DAMAGES, type DamageKind } from './damage.ts';
-import { STREAMS, type World } from './world.ts';
+import { STREAMS, signalAll, type World } from './world.ts';
 
 /** One thing that goes wrong while the load runs. The kernel runs when it begins; it may be dead when it ends. */
 export interface Fault {
@@ -87,9 +87,9 @@ const postgresFaults: readonly Fault[] = [
     name: 'Postgres frozen',
     async bring(world) {
       const pids = world.postgresPids();
-      for (const pid of pids) process.kill(pid, 'SIGSTOP');
+      signalAll(pids, 'SIGSTOP');
       await spilledSome(world);
-      for (const pid of pids) process.kill(pid, 'SIGCONT');
+      signalAll(pids, 'SIGCONT');
     },
   },
   {
@@ -263,10 +263,10 @@ const endFaults: readonly Fault[] = [
     name: 'kernel told to end while Postgres is frozen',
     async bring(world) {
       const pids = world.postgresPids();
-      for (const pid of pids) process.kill(pid, 'SIGSTOP');
+      signalAll(pids, 'SIGSTOP');
       await sleep(100);
       await toldToEnd(world);
-      for (const pid of pids) process.kill(pid, 'SIGCONT');
+      signalAll(pids, 'SIGCONT');
     },
   },
   {

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Random, runSeed } from '../ingest/random.ts';
 import { FLAWLESS } from './oracle.ts';
 import { ProgramProcess } from './program.ts';
-import { STREAMS, World } from './world.ts';
+import { STREAMS, signalAll, World } from './world.ts';
 
 const LONG = process.env['TAPEWORKS_LONG'] === '1';
 const TIMES = LONG ? 10 : 2;
@@ -26,14 +26,14 @@ afterAll(async () => {
 async function endedBesideFrozenPostgres(): Promise<void> {
   await program.start();
   const pids = world.postgresPids();
-  for (const pid of pids) process.kill(pid, 'SIGSTOP');
+  signalAll(pids, 'SIGSTOP');
   await sleep(500);
   const asked = performance.now();
   program.signal('SIGTERM');
   await program.ended();
   const seconds = (performance.now() - asked) / 1_000;
   process.stdout.write(`chaos: the program ended after ${seconds.toFixed(1)} s beside a frozen Postgres\n`);
-  for (const pid of pids) process.kill(pid, 'SIGCONT');
+  signalAll(pids, 'SIGCONT');
   expect(seconds, 'seconds to its end').toBeLessThan(10);
 }
 

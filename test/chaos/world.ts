@@ -20,6 +20,17 @@ import { Producer } from './producer.ts';
 export const STREAMS = ['events:0', 'events:1'] as const;
 const DRAIN_MS = 120_000;
 
+/** A backend may have ended by itself since it was listed. */
+export function signalAll(pids: readonly number[], signal: NodeJS.Signals): void {
+  for (const pid of pids) {
+    try {
+      process.kill(pid, signal);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+    }
+  }
+}
+
 /** Real servers, a producer with a journal, a kernel to kill, and the judge. */
 export class World {
   readonly folder: string;
@@ -81,7 +92,7 @@ export class World {
     if (!this.redis.process.running) await this.restartRedis();
     this.redis.process.signal('SIGCONT');
     if (!this.postgres.process.running) await this.restartPostgres();
-    for (const pid of this.postgresPids()) process.kill(pid, 'SIGCONT');
+    signalAll(this.postgresPids(), 'SIGCONT');
     await this.producer.pause();
     if (!this.kernel.running) await this.kernel.start();
     await this.drained();
