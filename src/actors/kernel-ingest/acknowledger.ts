@@ -1,8 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Acknowledgement, RedisStream } from './redis-stream.ts';
+import type { Acknowledgement, LedgerTerm, RedisStream } from './redis-stream.ts';
 
 /** Entries whose fate is durable, on their way out of the pending list. */
 export interface PendingAck extends Acknowledgement {
+  /** All entries that it is about. */
+  readonly ids: readonly string[];
+  readonly counts: Readonly<Partial<Record<LedgerTerm, number>>>;
   readonly rows: number;
   readonly bytes: number;
 }
@@ -69,7 +72,6 @@ export class Acknowledger {
       missing = await this.#attempt(ack).catch(() => undefined);
       if (missing !== undefined) break;
       await sleep(delayMs * (1 + Math.random() * 0.25));
-      if (await this.#hasHappened(ack)) missing = 0;
     }
     if (missing === undefined) return;
     this.#queue.shift();
@@ -78,14 +80,9 @@ export class Acknowledger {
 
   async #attempt(ack: PendingAck): Promise<number> {
     this.#events.reached('before-ack');
-    const missing = await this.#stream.acknowledge(ack);
+    // After a lost answer it may have happened: then the second attempt acknowledges nothing and counts nothing.
+    const acknowledged = await this.#stream.acknowledge(ack);
     this.#events.reached('after-ack');
-    return missing;
-  }
-
-  /** After a lost answer the transaction may have happened, all of it or nothing: then its entries are pending no more. */
-  async #hasHappened({ ids }: PendingAck): Promise<boolean> {
-    const pending = await this.#stream.stillPending([ids[0]!, ids.at(-1)!]).catch(() => undefined);
-    return pending !== undefined && pending.size === 0;
+    return ack.ids.length - acknowledged;
   }
 }

@@ -24,7 +24,7 @@ import { controlReply } from './control-reply.ts';
 import type { IngestCounters } from './counters.ts';
 import { type DecodedEntries, decodeEntries, letterOf } from './decode-entries.ts';
 import type { Liveness } from './liveness.ts';
-import type { RedisStream } from './redis-stream.ts';
+import type { Answer, RedisStream } from './redis-stream.ts';
 import type { ReadEntry } from './row-parser.ts';
 
 export type ReadPoint = 'after-read' | 'before-ack' | 'after-ack';
@@ -51,6 +51,8 @@ export interface ReaderOptions {
   failed(error: Error): void;
 }
 
+/** Dead letters that go out in one step: Redis bounds the words of a command. */
+const LETTERS_MAX = 1_000;
 /** An entry that was being handled alone twice when the kernel ended is condemned on the third sight. */
 const ALONE_MAX = 2;
 
@@ -273,7 +275,9 @@ export class StreamReader {
 
   #take({ rows, letters, trimmed, bytes }: DecodedEntries): void {
     this.#options.liveness.see(rows, Date.now());
-    if (letters.length > 0 || trimmed.length > 0) this.#acknowledge(NOTHING_SETTLED, letters, trimmed);
+    if (trimmed.length > 0) this.#acknowledge(NOTHING_SETTLED, [], trimmed);
+    for (let at = 0; at < letters.length; at += LETTERS_MAX)
+      this.#acknowledge(NOTHING_SETTLED, letters.slice(at, at + LETTERS_MAX), []);
     if (rows.length > 0) this.#options.offer({ rows, bytes });
   }
 
@@ -288,10 +292,21 @@ export class StreamReader {
     const allLetters = [...letters, ...refused.map((one) => deadLetterOf(this.#options.stream, one))];
     const ids = [...rows.map((row) => row.entryId), ...letters.map((letter) => letter.entryId), ...trimmed];
     if (ids.length === 0) return;
-    const { settings, stream, consumer } = this.#options;
-    const questions = [...stored, ...spilled].filter((row) => row.plain === undefined && row.event.operation !== '');
+    const answers = [...this.#answers(stored, 'stored'), ...this.#answers(spilled, 'spilled')];
+    const answered = new Set(answers.map(({ entryId }) => entryId));
+    const silent = (list: readonly EventRow[]) => {
+      const all = list.map((row) => row.entryId);
+      return answered.size === 0 ? all : all.filter((id) => !answered.has(id));
+    };
     const ack: PendingAck = {
       ids,
+      fates: [
+        { term: 'stored' as const, ids: silent(stored) },
+        { term: 'spilled' as const, ids: silent(spilled) },
+        { term: 'dropped' as const, ids: silent(dropped) },
+        { term: 'trimmed' as const, ids: trimmed },
+      ].filter((fate) => fate.ids.length > 0),
+      duplicates,
       counts: {
         stored: stored.length - duplicates,
         duplicate: duplicates,
@@ -301,13 +316,19 @@ export class StreamReader {
         trimmed: trimmed.length,
       },
       letters: allLetters,
-      replies: questions.map((row) =>
-        controlReply(row.event, { stream, group: settings.group, consumer }, wallClockNs()),
-      ),
+      answers,
       rows: counted ? rows.length : 0,
       bytes: counted ? rows.reduce((sum, row) => sum + rowBytes(row), 0) : 0,
     };
     this.#acks.add(ack);
+  }
+
+  #answers(rows: readonly EventRow[], term: 'stored' | 'spilled'): Answer[] {
+    const { settings, stream, consumer } = this.#options;
+    const kernel = { stream, group: settings.group, consumer };
+    return rows
+      .filter((row) => row.plain === undefined && row.event.operation !== '')
+      .map((row) => ({ entryId: row.entryId, term, envelope: controlReply(row.event, kernel, wallClockNs()) }));
   }
 
   #acknowledged(ack: PendingAck, missing: number, seconds: number): void {

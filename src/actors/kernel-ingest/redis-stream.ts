@@ -6,6 +6,7 @@ import type { StreamFacts } from '../../protocols/ingest-snapshot.ts';
 import { olderOf } from '../spill/segment-scan.ts';
 import { EntryFeed } from './entry-feed.ts';
 import type { StreamEntry } from './entry-parser.ts';
+import { ACKNOWLEDGE, BURY, CLAIM, ENSURE_GROUP, type LedgerScript } from './ledger-scripts.ts';
 import type { ReadEntry } from './row-parser.ts';
 import { FactsReader, pairsOf } from './stream-facts.ts';
 
@@ -19,10 +20,19 @@ export type LedgerTerm = 'stored' | 'duplicate' | 'spilled' | 'dead_lettered' | 
 
 /** One step of the ledger: entries leave the pending list and their fates are counted, all at once or not at all. */
 export interface Acknowledgement {
-  readonly ids: readonly string[];
-  readonly counts: Readonly<Partial<Record<LedgerTerm, number>>>;
+  /** Entries by what became of them; those of letters and answers are not among them. */
+  readonly fates: readonly { readonly term: LedgerTerm; readonly ids: readonly string[] }[];
+  /** How many of those stored had been stored before. */
+  readonly duplicates: number;
   readonly letters: readonly DeadLetter[];
-  readonly replies: readonly Buffer[];
+  readonly answers: readonly Answer[];
+}
+
+/** The answer to an entry that asked something. */
+export interface Answer {
+  readonly entryId: string;
+  readonly term: LedgerTerm;
+  readonly envelope: Buffer;
 }
 
 export interface RedisStreamOptions {
@@ -37,11 +47,8 @@ export interface RedisStreamOptions {
 }
 
 const COMMAND_MS = 5_000;
-const ACK_CHUNK = 1_000;
 const REPLIES_KEPT = 1_000;
-const SETTLED = ['stored', 'duplicate', 'spilled', 'dead_lettered', 'dropped', 'trimmed', 'reoffered'] as const;
-/** An entry that was not pending was counted before, so it is counted back: as a duplicate first, if there are any. */
-const TAKEN_BACK = ['duplicate', 'stored', 'spilled', 'dead_lettered', 'dropped', 'trimmed'] as const;
+const SETTLED = ['stored', 'duplicate', 'spilled', 'dead_lettered', 'dropped', 'trimmed'] as const;
 
 /** The commands of one stream. One connection only ever waits for entries; all others go over a second one. */
 export class RedisStream {
@@ -49,17 +56,17 @@ export class RedisStream {
   readonly #control: Redis;
   readonly #feed: EntryFeed;
   readonly #facts: FactsReader;
-  /** What reads the ledger and then changes it takes turns. */
-  #turn: Promise<unknown> = Promise.resolve();
   readonly ledgerKey: string;
   readonly repliesKey: string;
   readonly poisonKey: string;
+  readonly buriedKey: string;
 
   constructor(options: RedisStreamOptions) {
     this.#options = options;
     this.ledgerKey = `${options.stream}:ledger`;
     this.repliesKey = `${options.stream}:replies`;
     this.poisonKey = `${options.stream}:poison`;
+    this.buriedKey = `${options.stream}:buried`;
     this.#control = this.#connect();
     this.#feed = new EntryFeed(options);
     this.#facts = new FactsReader(this.#control, { ...options, ledgerKey: this.ledgerKey });
@@ -81,10 +88,14 @@ export class RedisStream {
     return client;
   }
 
-  #inTurn<T>(work: () => Promise<T>): Promise<T> {
-    const done = this.#turn.then(work, work);
-    this.#turn = done.catch(() => undefined);
-    return done;
+  async #run(script: LedgerScript, keys: readonly string[], args: readonly (string | number | Buffer)[]) {
+    const rest = [keys.length, ...keys, ...args];
+    try {
+      return await this.#control.callBuffer('EVALSHA', [script.sha, ...rest]);
+    } catch (error) {
+      if (!String(error).includes('NOSCRIPT')) throw error;
+      return await this.#control.callBuffer('EVAL', [script.text, ...rest]);
+    }
   }
 
   /**
@@ -95,38 +106,7 @@ export class RedisStream {
    */
   async ensureGroup(): Promise<void> {
     await this.ready();
-    await this.#inTurn(async () => {
-      const { stream, group } = this.#options;
-      const { added, length, acknowledged, hasGroup } = await this.#position();
-      if (hasGroup) return;
-      const reoffered = acknowledged + length - added;
-      const answers = await this.#control
-        .multi()
-        .xgroup('CREATE', stream, group, '0', 'MKSTREAM')
-        .hincrby(this.ledgerKey, 'reoffered', reoffered)
-        .exec();
-      const error = answers?.[0]?.[0] ?? null;
-      if (error === null) return;
-      await this.correct({ reoffered: -reoffered });
-      // Another kernel was first, and has counted them.
-      if (!String(error).includes('BUSYGROUP')) throw error;
-    });
-  }
-
-  async #position(): Promise<{ added: number; length: number; acknowledged: number; hasGroup: boolean }> {
-    const { stream, group } = this.#options;
-    const ledger = await this.#control.hgetall(this.ledgerKey);
-    const { reoffered = 0, ...settled } = Object.fromEntries(SETTLED.map((term) => [term, Number(ledger[term] ?? 0)]));
-    const acknowledged = Object.values(settled).reduce((sum, count) => sum + count, 0) - reoffered;
-    if ((await this.#control.exists(stream)) === 0) return { added: 0, length: 0, acknowledged, hasGroup: false };
-    const info = pairsOf(await this.#control.call('XINFO', 'STREAM', stream));
-    const groups = ((await this.#control.call('XINFO', 'GROUPS', stream)) as unknown[]).map(pairsOf);
-    return {
-      added: Number(info.get('entries-added')),
-      length: Number(info.get('length')),
-      acknowledged,
-      hasGroup: groups.some((found) => found.get('name') === group),
-    };
+    await this.#run(ENSURE_GROUP, [this.#options.stream, this.ledgerKey], [this.#options.group, ...SETTLED]);
   }
 
   /** Resolves once Redis takes commands. */
@@ -190,15 +170,6 @@ export class RedisStream {
     return rows.map((row) => ({ id: String(row[0]), deliveries: Number(row[3]) }));
   }
 
-  /** Which of these entries are still pending, for any consumer. */
-  async stillPending(ids: readonly string[]): Promise<ReadonlySet<string>> {
-    const { group, stream } = this.#options;
-    const found = await Promise.all(
-      ids.map((id) => this.#control.call('XPENDING', stream, group, id, id, 1) as Promise<unknown[][]>),
-    );
-    return new Set(found.flat().map((row) => String(row[0])));
-  }
-
   /** Entries pending for any consumer in a range of ids. */
   async pendingBetween(from: string, to: string, count: number): Promise<ReadonlySet<string>> {
     const { group, stream } = this.#options;
@@ -218,15 +189,14 @@ export class RedisStream {
     const { group, consumer, stream } = this.#options;
     const from = await this.#oldestOfOthers(idleMs);
     if (from === undefined) return { entries: [], deleted: [] };
-    const answer = (await this.#control.callBuffer(
-      ...(['XAUTOCLAIM', stream, group, consumer, idleMs, from, 'COUNT', count] as const),
-    )) as [Buffer, unknown[], Buffer[] | undefined];
+    const answer = (await this.#run(CLAIM, [stream, this.ledgerKey], [group, consumer, idleMs, from, count])) as [
+      Buffer,
+      unknown[],
+      Buffer[] | undefined,
+    ];
     const ours = onTheirWay();
     const entries = answer[1].map(entryOf).filter(({ id, deleted }) => !deleted && !ours.has(id));
-    const deleted = (answer[2] ?? []).map(String);
-    // Redis took these out of the pending list itself.
-    if (deleted.length > 0) await this.correct({ trimmed: deleted.length });
-    return { entries, deleted };
+    return { entries, deleted: (answer[2] ?? []).map(String) };
   }
 
   /** The oldest entry that some other consumer has left pending for so long. */
@@ -245,46 +215,35 @@ export class RedisStream {
     return oldest;
   }
 
-  /** Acknowledges and counts in one transaction. Answers how many of the entries were not pending. */
-  acknowledge(acknowledgement: Acknowledgement): Promise<number> {
-    return this.#inTurn(async () => {
-      const missing = await this.#acknowledge(acknowledgement);
-      if (missing > 0) await this.correct(takenBack(acknowledgement.counts, missing)).catch(() => undefined);
-      return missing;
-    });
-  }
-
-  async #acknowledge({ ids, counts, letters, replies }: Acknowledgement): Promise<number> {
+  /**
+   * Acknowledges and counts in one step. Answers how many of the entries were acknowledged by it; the others had been
+   * before, by this kernel or by another, and were counted then.
+   */
+  async acknowledge({ fates, duplicates, letters, answers }: Acknowledgement): Promise<number> {
     const { stream, group, deadLetterStream } = this.#options;
-    const transaction = this.#control.multi();
-    for (const letter of letters) transaction.xadd(deadLetterStream, '*', ...deadLetterFields(letter));
-    for (const reply of replies)
-      transaction.xadd(this.repliesKey, 'MAXLEN', '~', REPLIES_KEPT, '*', ENVELOPE_FIELD, reply);
-    for (const [term, by] of Object.entries(counts)) if (by !== 0) transaction.hincrby(this.ledgerKey, term, by);
-    const chunks = Math.ceil(ids.length / ACK_CHUNK);
-    for (let chunk = 0; chunk < chunks; chunk++) {
-      transaction.xack(stream, group, ...ids.slice(chunk * ACK_CHUNK, (chunk + 1) * ACK_CHUNK));
+    const messages = [
+      ...letters.map((letter) => message('dead_lettered', letter.entryId, 3, 0, deadLetterFields(letter))),
+      ...answers.map(({ entryId, term, envelope }) =>
+        message(term, entryId, 4, REPLIES_KEPT, [ENVELOPE_FIELD, envelope]),
+      ),
+    ];
+    const args: (string | number | Buffer)[] = [group, duplicates, fates.length];
+    for (const { term, ids } of fates) {
+      args.push(term, ids.length);
+      for (const id of ids) args.push(id);
     }
-    const answers = (await transaction.exec()) ?? [];
-    for (const [error] of answers) if (error !== null) throw error;
-    const acked = answers.slice(answers.length - chunks);
-    return ids.length - acked.reduce((sum, [, count]) => sum + Number(count), 0);
-  }
-
-  /** Brings the ledger in line with what left the pending list other than by an acknowledgement. */
-  async correct(counts: Readonly<Partial<Record<LedgerTerm, number>>>): Promise<void> {
-    const batch = this.#control.multi();
-    for (const [term, by] of Object.entries(counts)) batch.hincrby(this.ledgerKey, term, by);
-    await batch.exec();
+    args.push(messages.length);
+    for (const part of messages.flat()) args.push(part);
+    return Number(await this.#run(ACKNOWLEDGE, [stream, this.ledgerKey, deadLetterStream, this.repliesKey], args));
   }
 
   /** Dead letters of entries that were acknowledged as spilled. */
   async bury(letters: readonly DeadLetter[]): Promise<void> {
-    const transaction = this.#control.multi();
-    for (const letter of letters) transaction.xadd(this.#options.deadLetterStream, '*', ...deadLetterFields(letter));
-    transaction.hincrby(this.ledgerKey, 'spilled', -letters.length);
-    transaction.hincrby(this.ledgerKey, 'dead_lettered', letters.length);
-    for (const [error] of (await transaction.exec()) ?? []) if (error !== null) throw error;
+    const args = letters.flatMap((letter) => {
+      const fields = deadLetterFields(letter);
+      return [letter.entryId, fields.length, ...fields];
+    });
+    await this.#run(BURY, [this.#options.deadLetterStream, this.ledgerKey, this.buriedKey], args);
   }
 
   /** Counts that an entry is about to be handled alone; answers how often that was so. */
@@ -355,13 +314,13 @@ function entryOf(raw: unknown): StreamEntry {
 const FIELD = Buffer.from(ENVELOPE_FIELD);
 const isEnvelopeField = (name: Buffer) => name.length === FIELD.length && name[0] === FIELD[0] && name.equals(FIELD);
 
-function takenBack(counts: Acknowledgement['counts'], missing: number): Partial<Record<LedgerTerm, number>> {
-  const back: Partial<Record<LedgerTerm, number>> = {};
-  let left = missing;
-  for (const term of TAKEN_BACK) {
-    const by = Math.min(left, counts[term] ?? 0);
-    if (by > 0) back[term] = -by;
-    left -= by;
-  }
-  return back;
+/** A message of a script's arguments: see ACKNOWLEDGE. */
+function message(
+  term: LedgerTerm,
+  entryId: string,
+  key: number,
+  longest: number,
+  fields: readonly (string | Buffer)[],
+): (string | number | Buffer)[] {
+  return [term, entryId, key, longest, fields.length, ...fields];
 }
