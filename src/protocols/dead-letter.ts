@@ -22,7 +22,10 @@ export const DEAD_LETTER_CODES = {
     means: 'A number is too large or too small for a double, or has over 400 digits.',
   },
   forbidden_key: { stage: 'json', means: 'An object has the key `__proto__`, `constructor` or `prototype`.' },
-  duplicate_key: { stage: 'json', means: 'An envelope, event or meta field is given twice.' },
+  duplicate_key: {
+    stage: 'json',
+    means: 'A field of envelope, event or meta is given twice, or the entry has two envelopes.',
+  },
   not_an_object: { stage: 'envelope', means: 'The envelope is JSON but not an object.' },
   missing_field: { stage: 'envelope', means: 'A required field is not there.' },
   wrong_type: { stage: 'envelope', means: 'A field has the wrong JSON type.' },

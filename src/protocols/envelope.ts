@@ -106,7 +106,7 @@ export function decodeEnvelope(raw: Buffer, bytesMax = ENVELOPE_BYTES_MAX, depth
   return readEnvelope(raw);
 }
 
-export function isRefusal(outcome: Accepted | Refusal): outcome is Refusal {
+export function isRefusal(outcome: object): outcome is Refusal {
   return 'code' in outcome;
 }
 

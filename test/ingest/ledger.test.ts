@@ -136,7 +136,7 @@ describe('the ledger', () => {
       while (!done) {
         const facts = await judge.facts();
         looks++;
-        if (ledgerOf({ facts, spill: NO_SPILL })?.balance !== 0) unbalanced.push(facts);
+        if ((ledgerOf({ facts, spill: NO_SPILL })?.balance ?? 0) !== 0) unbalanced.push(facts);
       }
     })();
     await rig.withPlane({}, async (plane) => {

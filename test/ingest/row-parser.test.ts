@@ -181,6 +181,7 @@ describe('rows that are made while a reply is read', () => {
       ['envelope', good, 'trace', 'abc'],
       ['trace', 'abc', 'envelope', good],
       ['body', good],
+      ['envelope', good, 'envelope', good],
       ['', ''],
       envelope(good),
     ];

@@ -14,7 +14,7 @@ export function readerSettings(stream: string, more: Partial<KernelIngestSetting
     deadLetterStream: `${stream}:dlq`,
     readCount: 1_000,
     readBlockMs: 1_000,
-    inFlightMessages: 20_000,
+    inFlightMessages: 32_000,
     inFlightBytes: 32 * 1024 * 1024,
     maxEntryBytes: 256 * 1024,
     maxDepth: 32,
@@ -29,7 +29,7 @@ export function readerSettings(stream: string, more: Partial<KernelIngestSetting
 
 export function sinkSettings(more: Partial<SinkSettings> = {}): SinkSettings {
   return {
-    batchRows: 2_000,
+    batchRows: 8_000,
     batchBytes: 4 * 1024 * 1024,
     batchTimeMs: 50,
     connections: 2,

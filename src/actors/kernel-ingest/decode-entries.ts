@@ -1,5 +1,5 @@
 import { DEAD_LETTER_CODES, type DeadLetter, type Refusal } from '../../protocols/dead-letter.ts';
-import { type Accepted, decodeEnvelope, ENVELOPE_FIELD, isRefusal } from '../../protocols/envelope.ts';
+import { decodeEnvelope, ENVELOPE_FIELD, isRefusal } from '../../protocols/envelope.ts';
 import type { EventRow } from '../../protocols/ingest.ts';
 import type { KernelIngestSettings } from '../../protocols/topology.ts';
 import { PlainRow, type ReadEntry } from './row-parser.ts';
@@ -35,17 +35,27 @@ export function decodeEntries(
       trimmed.push(id);
       continue;
     }
-    const event: Accepted | Refusal =
-      body === undefined
-        ? { code: 'no_envelope_field', path: '', reason: `the entry has no field "${ENVELOPE_FIELD}"` }
-        : decodeEnvelope(body, settings.maxEntryBytes, settings.maxDepth);
-    if (isRefusal(event)) letters.push(letterOf(event, stream, id, deliveriesOf(id), body ?? joined(fields)));
+    const alone = onlyEnvelope(body, fields);
+    const event = isRefusal(alone) ? alone : decodeEnvelope(alone.body, settings.maxEntryBytes, settings.maxDepth);
+    const raw = isRefusal(alone) ? joined(fields) : alone.body;
+    if (isRefusal(event)) letters.push(letterOf(event, stream, id, deliveriesOf(id), raw));
     else {
       rows.push({ event, entryId: id, tsKernel, deliveries: deliveriesOf(id) });
       bytes += event.raw.length;
     }
   }
   return { rows, letters, trimmed, bytes };
+}
+
+const FIELD = Buffer.from(ENVELOPE_FIELD);
+
+/** The bytes of the one envelope of an entry. Other fields may stand beside it; a second envelope may not. */
+function onlyEnvelope(body: Buffer | undefined, fields: readonly Buffer[]): { readonly body: Buffer } | Refusal {
+  if (body === undefined)
+    return { code: 'no_envelope_field', path: '', reason: `the entry has no field "${ENVELOPE_FIELD}"` };
+  const named = fields.filter((field, at) => at % 2 === 0 && field.equals(FIELD)).length;
+  if (named > 1) return { code: 'duplicate_key', path: ENVELOPE_FIELD, reason: `the entry has ${named} such fields` };
+  return { body };
 }
 
 export function letterOf(

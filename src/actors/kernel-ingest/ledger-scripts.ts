@@ -23,7 +23,7 @@ const ACK_CHUNK = 1_000;
  *
  *   KEYS  stream, ledger, dead letters, replies
  *   ARGV  group | duplicates among the stored | number of fates  | for each: term, count, ids
- *               | number of messages | for each: term, id, key (3 or 4), longest (0: any), count of fields, fields
+ *               | number of messages | for each: term, id, key (3 or 4), longest (0 for no limit), count of fields, fields
  *
  * A message (a dead letter, an answer) is written only if its entry is acknowledged by this very call. It is written first
  * and taken back otherwise, so that a key which cannot be written stops the script before anything is acknowledged.

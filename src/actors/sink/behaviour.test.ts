@@ -79,6 +79,20 @@ describe('a flowing lane', () => {
     expect(play(true, 0, store(1, 2, 3, 4, 5)).said[1]).toEqual(['write 1,2,3,4']);
   });
 
+  it('lets rows wait for half of what a write takes, and never longer than configured', () => {
+    const waits = (elapsedMs: number) => {
+      let [state] = initialSink(settings, undefined, 0);
+      for (let n = 0; n < 40; n++) {
+        [state] = receiveSink(state, store(1, 2, 3, 4), settings);
+        [state] = receiveSink(state, { kind: 'written', duplicates: 0, elapsedMs }, settings);
+      }
+      return receiveSink(state, store(5), settings)[1];
+    };
+    expect(waits(0.5)).toEqual([{ kind: 'arm', timer: 'lingered', afterMs: 1 }]);
+    expect(waits(20)).toEqual([{ kind: 'arm', timer: 'lingered', afterMs: 10 }]);
+    expect(waits(5_000)).toEqual([{ kind: 'arm', timer: 'lingered', afterMs: settings.batchTimeMs }]);
+  });
+
   it('writes one batch at a time and settles what is stored, in order', () => {
     const { said } = play(true, 0, store(1, 2, 3, 4), store(5, 6, 7, 8), written, written);
     expect(said.slice(2)).toEqual([

@@ -62,6 +62,8 @@ export interface SinkState {
   readonly trouble: Trouble | undefined;
   /** Adapts between ROWS_MIN and the configured maximum, to keep a write near TARGET_MS. */
   readonly rowsMax: number;
+  /** How long writes take lately: a batch waits half of that to fill, and never longer than configured. */
+  readonly writeMs: number;
   readonly flushing: boolean;
 }
 
@@ -124,6 +126,7 @@ export function initialSink(settings: Settings, failure: WriteFailure | undefine
     probeMs: settings.breaker.probeMinMs,
     trouble: isUp ? undefined : troubleOf(failure),
     rowsMax: Math.min(settings.batchRows, 1_000),
+    writeMs: 0,
     flushing: false,
   };
   const probing: readonly SinkEffect[] = isUp ? [] : [{ kind: 'arm', timer: 'probe', afterMs: state.probeMs }];
@@ -191,7 +194,7 @@ function flow(state: SinkState, settings: Settings, before: readonly SinkEffect[
     if (state.lingering) return [state, before];
     return [
       { ...state, lingering: true },
-      [...before, { kind: 'arm', timer: 'lingered', afterMs: settings.batchTimeMs }],
+      [...before, { kind: 'arm', timer: 'lingered', afterMs: lingerMs(state, settings) }],
     ];
   }
   const [rows, next] = take(state, settings.batchBytes);
@@ -199,6 +202,14 @@ function flow(state: SinkState, settings: Settings, before: readonly SinkEffect[
     { ...next, due: false, work: { origin: 'live', parts: [rows], refused: [], storedAny: false, attempts: 0 } },
     [...before, { kind: 'write', rows }],
   ];
+}
+
+/**
+ * A commit costs about the same for ten rows as for a hundred, so rows wait for company, but less than the commit itself
+ * will take them: 1 ms where writes take up to 2 ms, 10 where they take 20, at most what is configured.
+ */
+function lingerMs({ writeMs }: SinkState, { batchTimeMs }: Settings): number {
+  return Math.min(batchTimeMs, Math.max(1, Math.round(writeMs / 2)));
 }
 
 /** The next batch from the waiting rows: at most rowsMax of them and about bytesMax bytes. */
@@ -293,7 +304,15 @@ function partWritten(state: SinkState, duplicates: number, elapsedMs: number, se
   if (work === undefined) return [state, []];
   const [rows = [], ...parts] = work.parts;
   const rowsMax = adapted(state.rowsMax, rows.length, elapsedMs, settings.batchRows);
-  const healthy = { ...state, rowsMax, failuresInARow: 0, probeMs: settings.breaker.probeMinMs, trouble: undefined };
+  const writeMs = state.writeMs * 0.75 + elapsedMs * 0.25;
+  const healthy = {
+    ...state,
+    rowsMax,
+    writeMs,
+    failuresInARow: 0,
+    probeMs: settings.breaker.probeMinMs,
+    trouble: undefined,
+  };
   const done: SinkEffect =
     work.origin === 'live'
       ? { kind: 'settle', settlement: { ...NOTHING_SETTLED, stored: rows, duplicates } }

@@ -86,7 +86,7 @@ const CASES: readonly (readonly [what: string, files: WrittenFiles, messages: re
     'a window smaller than a batch',
     { kernel: 'ingest: { inFlightMessages: 10 }\n' },
     [
-      'TW_CONFIG_CONFLICT config/kernel.yaml:1:29 ingest.inFlightMessages: expected at least sink.batchRows (2000), got 10',
+      'TW_CONFIG_CONFLICT config/kernel.yaml:1:29 ingest.inFlightMessages: expected at least sink.batchRows (8000), got 10',
     ],
   ],
   [

@@ -87,7 +87,7 @@ const ingest = section('Reading events from Redis.', {
   consumer: streamName('Consumer name, stable over restarts; the host name where it is left out.').optional(),
   readCount: integer('Entries that one read asks for.', 1, 100_000).prefault(1_000),
   readBlock: duration('Time that a read waits for new entries.', '10ms', '1m').prefault('1s'),
-  inFlightMessages: integer('Entries read but not yet durable, before reading stops.', 1, 10_000_000).prefault(20_000),
+  inFlightMessages: integer('Entries read but not yet durable, before reading stops.', 1, 10_000_000).prefault(32_000),
   inFlightBytes: size('The same in bytes.', '64KiB', '16GiB').prefault('32MiB'),
   maxEntry: size('Largest entry; a larger one becomes a dead letter.', '1KiB', '16MiB').prefault('256KiB'),
   maxDepth: integer('Deepest nesting of an entry.', 4, 512).prefault(32),
@@ -101,7 +101,7 @@ const ingest = section('Reading events from Redis.', {
 }).prefault({});
 
 const sink = section('Writing batches to PostgreSQL.', {
-  batchRows: integer('Rows after which a batch is written.', 1, 100_000).prefault(2_000),
+  batchRows: integer('Rows that a batch has at most; less where writes are slow.', 1, 100_000).prefault(8_000),
   batchBytes: size('Bytes after which a batch is written.', '1KiB', '256MiB').prefault('4MiB'),
   batchTime: duration('Longest time that a row waits for its batch to fill.', '1ms', '1m').prefault('50ms'),
   connections: integer('Connections that write at once.', 1, 64).prefault(2),
