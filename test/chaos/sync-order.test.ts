@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { ACKNOWLEDGE } from '../../src/actors/kernel-ingest/ledger-scripts.ts';
 import { EventLoad } from '../ingest/load.ts';
 import { Random } from '../ingest/random.ts';
 import { STREAMS, World } from './world.ts';
@@ -33,7 +34,8 @@ function orderIn(trace: string): string {
       syncing.delete(pid);
       if (call.endsWith('= 0')) order += 's';
     } else if (name !== undefined && segments.has(fd!)) order += 'w';
-    else if (name !== undefined && /xack/i.test(call)) order += 'a';
+    // An acknowledgement is a script, named by its digest.
+    else if (name !== undefined && call.includes(ACKNOWLEDGE.sha)) order += 'a';
   }
   return order;
 }
