@@ -3,6 +3,7 @@ import type { Recovered } from '../actors/kline-persistence/store.ts';
 import type { StoreLink } from '../actors/kline-persistence/store-link.ts';
 import { recoveredFrom } from '../actors/kline-persistence/symbol-state.ts';
 import type { BinanceRest } from '../actors/trade-repair/binance-rest.ts';
+import { isRefusal } from '../actors/trade-repair/weight-budget.ts';
 import { FETCHED_VENUE } from './trade-fetch.ts';
 
 export interface KlineRecoveryOptions {
@@ -15,12 +16,17 @@ export interface KlineRecoveryOptions {
 
 /** A database that does not answer must not keep bars from being made. */
 const TRIES_MAX = 3;
+/** Nor may a venue without REST: so long is waited for it, with pauses for all symbols together. */
+const SILENT_MAX_MS = 60_000;
+const PAUSE_MS = 2_000;
 
 /** What spill or database know of a symbol from before this program started, where the missed trades can be fetched. */
 export class KlineRecovery {
   readonly #options: KlineRecoveryOptions;
   #known: ReadonlyMap<string, Recovered> | undefined;
   #tries = 0;
+  /** Since when the venue does not answer, and when it is asked again. */
+  #silence: { readonly sinceMs: number; readonly untilMs: number } | undefined;
 
   constructor(options: KlineRecoveryOptions) {
     this.#options = options;
@@ -31,13 +37,12 @@ export class KlineRecovery {
     if (venue !== FETCHED_VENUE || this.#options.link === undefined) return null;
     const spilled = await this.#options.spill.stateOf(venue, symbol).catch(() => undefined);
     if (spilled !== undefined) {
-      const state = recoveredFrom(spilled);
-      return (await this.#isSameTape(state, index)) ? state : null;
+      return this.#ifSameTape(recoveredFrom(spilled), index);
     }
     this.#known ??= await this.#load(this.#options.link);
     if (this.#known === undefined) return this.#tries >= TRIES_MAX ? null : undefined;
     const stored = this.#known.get(symbol);
-    return stored !== undefined && (await this.#isSameTape(stored, index)) ? stored : null;
+    return stored === undefined ? null : this.#ifSameTape(stored, index);
   }
 
   async #load(link: StoreLink): Promise<ReadonlyMap<string, Recovered> | undefined> {
@@ -51,11 +56,22 @@ export class KlineRecovery {
   }
 
   /** The last trade that was counted must still be where it was: a venue that numbers anew is another tape. */
-  async #isSameTape({ symbol, nextSequence, bars }: Recovered, index: number): Promise<boolean> {
-    if (nextSequence === 0n || bars.length === 0) return false;
+  async #ifSameTape(state: Recovered, index: number): Promise<Recovered | null | undefined> {
+    const { symbol, nextSequence, bars } = state;
+    if (nextSequence === 0n || bars.length === 0) return null;
+    if (performance.now() < (this.#silence?.untilMs ?? 0)) return undefined;
     const answer = await this.#options.rest().trades(symbol, index, nextSequence - 1n, 1);
-    const trade = answer.ok ? answer.value[0] : undefined;
+    if (!answer.ok) return isRefusal(answer.status) ? null : this.#unanswered(answer.retryAfterS);
+    this.#silence = undefined;
+    const trade = answer.value[0];
     const latestUs = bars.reduce((a, b) => (b.openUs > a.openUs ? b : a)).closeUs;
-    return trade?.sequence === nextSequence - 1n && trade.timeUs <= latestUs;
+    return trade?.sequence === nextSequence - 1n && trade.timeUs <= latestUs ? state : null;
+  }
+
+  #unanswered(retryAfterS: number | undefined): null | undefined {
+    const nowMs = performance.now();
+    const sinceMs = this.#silence?.sinceMs ?? nowMs;
+    this.#silence = { sinceMs, untilMs: nowMs + Math.max(PAUSE_MS, (retryAfterS ?? 0) * 1000) };
+    return nowMs - sinceMs >= SILENT_MAX_MS ? null : undefined;
   }
 }

@@ -56,3 +56,31 @@ describe('a trade that no record can hold', () => {
     fetch.close();
   });
 });
+
+describe('an answer that nobody can read', () => {
+  it('is counted as a failure, and its place goes to the next range', async () => {
+    server = createServer((request, response) => {
+      const isBad = new URL(request.url!, 'http://venue').searchParams.get('symbol') === 'BAD';
+      const trade = { a: 1, p: isBad ? 'dear' : '1', q: '1', f: 1, l: 1, T: 1_763_000_000_000, m: false };
+      response.end(JSON.stringify([trade]));
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const told: PartitionCommand[] = [];
+    const fetch = new TradeFetch({
+      restUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+      nameOf: (symbol) => (symbol < 3 ? 'BAD' : 'GOOD'),
+      nowUs: () => 0n,
+      tell: async (_symbol, command) => told.push(command) > 0,
+    });
+    const hole = { first: 1n, last: 1n, fromUs: 0n, toUs: 0n, isCoarse: false };
+    fetch.want(
+      [1, 2, 3].map((symbol) => ({
+        ...{ symbol, holes: [hole], suspectFromUs: undefined, expected: 9n, deep: undefined },
+      })),
+    );
+    while (told.length < 2) await new Promise((resolve) => setImmediate(resolve));
+    expect(told.map(({ kind }) => kind)).toEqual(['apply-trades', 'resolve']);
+    expect(fetch.stats).toMatchObject({ failed: 2, done: 1, waiting: 2 });
+    fetch.close();
+  });
+});

@@ -7,7 +7,7 @@ import {
   startRepair,
 } from '../actors/trade-repair/behaviour.ts';
 import { AGG_TRADES_WEIGHT, BinanceRest, PAGE_MAX } from '../actors/trade-repair/binance-rest.ts';
-import { isLimit, usedNow } from '../actors/trade-repair/weight-budget.ts';
+import { isLimit, UNREADABLE, usedNow } from '../actors/trade-repair/weight-budget.ts';
 import type { PartitionCommand, Trouble } from '../protocols/partition.ts';
 import { fitsRecord, type Trade, tradeRecords } from '../protocols/trade-record.ts';
 import { BINANCE } from '../venues/binance/facts.ts';
@@ -53,6 +53,7 @@ const SETTINGS = {
   concurrency: 2,
   waitingMax: 4_096,
   retryMs: 1_000,
+  refusedMaxMs: 60_000,
 } as const;
 
 /** Trades of a symbol that are known to fit no record. */
@@ -108,7 +109,7 @@ export class TradeFetch implements TradeRepairer {
     switch (effect.kind) {
       case 'fetch':
         this.#count.asked++;
-        void this.#fetch(effect);
+        void this.#fetch(effect).catch(() => this.#failed(effect.id, UNREADABLE));
         break;
       case 'resolve':
         this.#resolve(effect);
@@ -148,24 +149,25 @@ export class TradeFetch implements TradeRepairer {
     return trades.filter(fitsRecord);
   }
 
+  #failed(id: number, status: number, retryAfterS?: number): void {
+    this.#count.failed++;
+    if (isLimit(status)) this.#count.limited++;
+    this.#step({ kind: 'failed', id, status, retryAfterS, nowMs: Date.now() });
+  }
+
   async #fetch({ id, symbol, from, limit }: Extract<RepairEffect, { kind: 'fetch' }>): Promise<void> {
     const name = this.#options.nameOf(symbol);
-    const failed = (status: number, retryAfterS?: number) => {
-      this.#count.failed++;
-      if (isLimit(status)) this.#count.limited++;
-      this.#step({ kind: 'failed', id, status, retryAfterS, nowMs: Date.now() });
-    };
     // A symbol that has left meanwhile has no holes any more.
     if (name === undefined)
       return this.#step({ kind: 'page', id, page: undefined, usedWeight: undefined, nowMs: Date.now() });
     this.#askedUs.set(symbol, this.#options.nowUs());
     const answer = await this.#rest.trades(name, symbol, from, limit);
-    if (!answer.ok) return failed(answer.status, answer.retryAfterS);
+    if (!answer.ok) return this.#failed(id, answer.status, answer.retryAfterS);
     const trades = answer.value;
     const fitting = this.#fitting(symbol, trades);
     const bytes = tradeRecords(fitting);
     if (fitting.length > 0 && !(await this.#options.tell(symbol, { kind: 'apply-trades', symbol, bytes }))) {
-      return failed(0);
+      return this.#failed(id, 0);
     }
     this.#count.fetched += fitting.length;
     const page = { first: trades[0]?.sequence ?? 0n, last: trades.at(-1)?.sequence ?? 0n, count: trades.length };

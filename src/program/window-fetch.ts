@@ -1,6 +1,6 @@
 // Fetches the trades that workers miss from a venue that gives them by time only, and tells the workers what came of it.
 import { BitstampRest } from '../actors/trade-repair/bitstamp-rest.ts';
-import { isLimit, usedNow } from '../actors/trade-repair/weight-budget.ts';
+import { isLimit, UNREADABLE, usedNow } from '../actors/trade-repair/weight-budget.ts';
 import {
   receive,
   startWindows,
@@ -22,7 +22,11 @@ const SETTINGS = {
   waitingMax: 4_096,
   retryMinMs: 2_000,
   retryMaxMs: 60_000,
+  silentMaxMs: 10_000,
 } as const;
+
+/** A symbol that has left is refused like one that the venue does not know. */
+const GONE = 404;
 
 export class WindowFetch implements TradeRepairer {
   readonly #rest: BitstampRest;
@@ -63,29 +67,29 @@ export class WindowFetch implements TradeRepairer {
     const [state, effects] = receive(this.#state, message);
     this.#state = state;
     for (const effect of effects) {
-      if (effect.kind === 'fetch') void this.#fetch(effect);
+      if (effect.kind === 'fetch') void this.#fetch(effect).catch(() => this.#failed(effect.id, UNREADABLE));
       else void this.#fill(effect, this.#pages.get(effect.id) ?? []);
     }
   }
 
   async #fetch({ id, symbol, window }: Extract<WindowEffect, { kind: 'fetch' }>): Promise<void> {
     const name = this.#options.nameOf(symbol);
-    // A symbol that has left meanwhile has no holes any more.
     if (name === undefined)
-      return this.#step({ kind: 'failed', id, status: 0, retryAfterS: undefined, ...this.#now() });
+      return this.#step({ kind: 'failed', id, status: GONE, retryAfterS: undefined, ...this.#now() });
     this.#count.asked++;
     const answer = await this.#rest.transactions(name, symbol, window);
-    if (!answer.ok) {
-      const { status, retryAfterS } = answer;
-      this.#count.failed++;
-      if (isLimit(status)) this.#count.limited++;
-      return this.#step({ kind: 'failed', id, status, retryAfterS, ...this.#now() });
-    }
+    if (!answer.ok) return this.#failed(id, answer.status, answer.retryAfterS);
     const trades = answer.value;
     this.#pages.set(id, trades);
     const page = { oldest: trades[0]?.sequence ?? 0n, newest: trades.at(-1)?.sequence ?? 0n, count: trades.length };
     this.#step({ kind: 'page', id, page, ...this.#now() });
     this.#pages.delete(id);
+  }
+
+  #failed(id: number, status: number, retryAfterS?: number): void {
+    this.#count.failed++;
+    if (isLimit(status)) this.#count.limited++;
+    this.#step({ kind: 'failed', id, status, retryAfterS, ...this.#now() });
   }
 
   /** What could not be handed over is still a hole, and is asked for again. */

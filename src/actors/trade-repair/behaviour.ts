@@ -1,13 +1,16 @@
 // Fetches exactly the trades that are missing, page by page, ascending, under the venue's weight budget.
 //
 //   wanted --budget and a free place--> in flight --page--> wanted from the next sequence, or done
-//                                          \--failed--> wanted again, later; 429/418 stop everything until Retry-After
+//                                          \--failed--> wanted again, behind the others; 429/418 stop everything until
+//                                                        Retry-After, no answer for `retryMs`, and a range that the
+//                                                        venue refuses waits alone: 1 2 4 ... 60 s
 //
 // A range is done when its last trade came or the venue says that there is nothing more. What was fetched is in the
 // worker at once, so a restart asks only for what is still a hole: the work resumes by itself.
 import {
   blocked,
   isLimit,
+  isRefusal,
   observe,
   spend,
   startBudget,
@@ -24,6 +27,8 @@ export interface RepairSettings {
   /** Ranges that may wait; more are asked for again when the worker next tells its troubles. */
   readonly waitingMax: number;
   readonly retryMs: number;
+  /** The longest that a range waits which the venue refuses again and again. */
+  readonly refusedMaxMs: number;
 }
 
 /** Sequences first..last of a symbol; `last` undefined: everything from `first` on, to end a doubt. */
@@ -33,15 +38,21 @@ export interface Range {
   readonly last: bigint | undefined;
 }
 
+interface Waiting extends Range {
+  /** How often the venue has refused it in a row, and when to try again. */
+  readonly refusals: number;
+  readonly atMs: number;
+}
+
 interface Flight {
   readonly id: number;
-  readonly range: Range;
+  readonly range: Waiting;
 }
 
 export interface RepairState {
   readonly settings: RepairSettings;
   readonly budget: WeightBudget;
-  readonly waiting: readonly Range[];
+  readonly waiting: readonly Waiting[];
   readonly flights: readonly Flight[];
   readonly nextId: number;
   readonly turnedAway: number;
@@ -127,9 +138,13 @@ function withWanted(state: RepairState, ranges: readonly Range[]): RepairState {
     );
     if (known) continue;
     if (waiting.length >= state.settings.waitingMax) turnedAway++;
-    else waiting.push(range);
+    else waiting.push(fresh(range));
   }
   return { ...state, waiting, turnedAway };
+}
+
+function fresh(range: Range): Waiting {
+  return { ...range, refusals: 0, atMs: 0 };
 }
 
 function overlaps(a: Range, b: Range): boolean {
@@ -142,13 +157,15 @@ function launch(state: RepairState, nowMs: number, before: readonly RepairEffect
   const effects = [...before];
   let now = state;
   while (now.waiting.length > 0 && now.flights.length < concurrency) {
-    const delayMs = Math.max(waitFor(now.budget, requestWeight, nowMs), now.notBeforeMs - nowMs);
+    const range = now.waiting.reduce((best, one) => (best.atMs <= nowMs || best.atMs <= one.atMs ? best : one));
+    const pauseMs = Math.max(now.notBeforeMs, range.atMs) - nowMs;
+    const delayMs = Math.max(waitFor(now.budget, requestWeight, nowMs), pauseMs);
     if (delayMs > 0) return [now, [...effects, { kind: 'set-timer', delayMs }]];
-    const [range, ...waiting] = now.waiting;
-    const flight = { id: now.nextId, range: range! };
-    const left = range!.last === undefined ? pageTrades : Number(range!.last - range!.first) + 1;
+    const waiting = now.waiting.filter((one) => one !== range);
+    const flight = { id: now.nextId, range };
+    const left = range.last === undefined ? pageTrades : Number(range.last - range.first) + 1;
     const limit = Math.min(left, pageTrades);
-    effects.push({ kind: 'fetch', id: flight.id, symbol: range!.symbol, from: range!.first, limit });
+    effects.push({ kind: 'fetch', id: flight.id, symbol: range.symbol, from: range.first, limit });
     const budget = spend(now.budget, requestWeight, nowMs);
     now = { ...now, waiting, budget, flights: [...now.flights, flight], nextId: now.nextId + 1 };
   }
@@ -176,7 +193,7 @@ function paged(
   if (last === undefined) return tail(now, symbol, first, next, page?.count ?? 0, nowMs);
   // An empty page or one that ends beyond the range: the venue has no more of it.
   if (next === undefined || next > last) return launch(now, nowMs, [{ kind: 'resolve', symbol, first, last }]);
-  return launch({ ...now, waiting: [{ symbol, first: next, last }, ...now.waiting] }, nowMs, []);
+  return launch({ ...now, waiting: [fresh({ symbol, first: next, last }), ...now.waiting] }, nowMs, []);
 }
 
 /** A full page may have more behind it; a short one is the end of the venue's tape. */
@@ -190,18 +207,22 @@ function tail(
 ): Step {
   const from = next ?? first;
   if (count < state.settings.pageTrades) return launch(state, nowMs, [{ kind: 'confirm', symbol, next: from }]);
-  const waiting = [{ symbol, first: from, last: undefined }, ...state.waiting];
+  const waiting = [fresh({ symbol, first: from, last: undefined }), ...state.waiting];
   return launch({ ...state, waiting }, nowMs, [{ kind: 'doubt', symbol }]);
 }
 
+/** It goes behind the others: one that always fails must not keep them from being fetched. */
 function failed(state: RepairState, id: number, status: number, retryAfterS: number | undefined, nowMs: number): Step {
   const [flight, rest] = landed(state, id);
   if (flight === undefined) return [state, []];
-  const waiting = [flight.range, ...rest.waiting];
-  if (isLimit(status)) {
-    const budget = blocked(rest.budget, status, retryAfterS, nowMs);
-    return [{ ...rest, waiting, budget }, [{ kind: 'set-timer', delayMs: budget.blockedUntilMs - nowMs }]];
+  const { retryMs, refusedMaxMs } = state.settings;
+  const { range } = flight;
+  if (isRefusal(status)) {
+    const delayMs = Math.min(retryMs * 2 ** Math.min(range.refusals, 10), refusedMaxMs);
+    const later = { ...range, refusals: range.refusals + 1, atMs: nowMs + delayMs };
+    return launch({ ...rest, waiting: [...rest.waiting, later] }, nowMs, []);
   }
-  const { retryMs } = state.settings;
-  return [{ ...rest, waiting, notBeforeMs: nowMs + retryMs }, [{ kind: 'set-timer', delayMs: retryMs }]];
+  const waiting = [...rest.waiting, range];
+  if (!isLimit(status)) return launch({ ...rest, waiting, notBeforeMs: nowMs + retryMs }, nowMs, []);
+  return launch({ ...rest, waiting, budget: blocked(rest.budget, status, retryAfterS, nowMs) }, nowMs, []);
 }

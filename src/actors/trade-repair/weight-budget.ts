@@ -13,6 +13,8 @@ export interface WeightBudget {
   readonly blockedUntilMs: number;
 }
 
+/** An answer that said that all is well. */
+export const UNREADABLE = 200;
 const MINUTE_MS = 60_000;
 /** A ban without a Retry-After. */
 const BAN_MS = 120_000;
@@ -40,6 +42,14 @@ export function usedNow(budget: WeightBudget, nowMs: number): number {
 /** Slow down, or banned. */
 export function isLimit(status: number): boolean {
   return status === 429 || status === 418;
+}
+
+/**
+ * The venue answers, but not this question: of a symbol that it has let go, or with something that nobody can read.
+ * Others may be answered.
+ */
+export function isRefusal(status: number): boolean {
+  return status === UNREADABLE || status === 400 || status === 404;
 }
 
 export function spend(budget: WeightBudget, weight: number, nowMs: number): WeightBudget {

@@ -7,6 +7,7 @@ const SETTINGS = {
   waitingMax: 3,
   retryMinMs: 2_000,
   retryMaxMs: 60_000,
+  silentMaxMs: 10_000,
 };
 const NOW_US = 1_763_000_000_000_000n;
 const SECOND_US = 1_000_000n;
@@ -123,5 +124,46 @@ describe('requests', () => {
     expect(windows.fail(1, 429, 7, 1_000)).toEqual([]);
     expect(windows.want(2, [[1, 5, 10]], 7_999)).toEqual([]);
     expect(windows.want(2, [[1, 5, 10]], 8_000)).toEqual(['fetch#2 2 minute']);
+  });
+
+  it('that the venue does not answer make all wait, at most 10 s, and the first answer ends it', () => {
+    const windows = new Windows();
+    const hole = [[1, 5, 10]] as const;
+    let nowMs = 0;
+    for (const pauseMs of [2_000, 4_000, 8_000, 10_000, 10_000]) {
+      windows.want(1, hole, nowMs);
+      const { id } = windows.state.flights[0]!;
+      windows.fail(id, 0, undefined, nowMs);
+      expect(windows.want(2, hole, nowMs + pauseMs - 1)).toEqual([]);
+      windows.want(2, [], nowMs);
+      nowMs += 60_000;
+    }
+    expect(windows.want(1, hole, nowMs)).toEqual(['fetch#6 1 minute']);
+    expect(windows.page(6, 0, 6, 3, nowMs)).toEqual(['fill#6 1:1..5']);
+    windows.want(1, hole, nowMs);
+    windows.fail(7, 0, undefined, nowMs);
+    expect(windows.want(1, hole, nowMs + 2_000)).toEqual(['fetch#8 1 minute']);
+  });
+
+  it('of a symbol that the venue refuses wait longer and longer, and others do not', () => {
+    const windows = new Windows();
+    windows.want(1, [[1, 5, 10]]);
+    windows.fail(1, 404, undefined, 0);
+    expect(windows.want(2, [[1, 5, 10]], 1)).toEqual(['fetch#2 2 minute']);
+    expect(windows.want(1, [[1, 5, 10]], 1_999)).toEqual([]);
+    expect(windows.want(1, [[1, 5, 10]], 2_000)).toEqual(['fetch#3 1 minute']);
+  });
+
+  it('begin to wait anew for a symbol of which some was filled', () => {
+    const windows = new Windows();
+    const two = [
+      [1, 5, 10],
+      [8, 9, 5],
+    ] as const;
+    windows.want(7, two);
+    windows.page(1, 0, 5, 3, 0);
+    windows.want(7, two, 2_000);
+    expect(windows.page(2, 0, 6, 3, 2_000)).toEqual(['fill#2 7:1..5']);
+    expect(windows.want(7, [two[1]], 4_000)).toEqual(['fetch#3 7 minute']);
   });
 });

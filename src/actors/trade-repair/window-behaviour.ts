@@ -2,10 +2,13 @@
 // window that is proven to reach beyond it on both sides; one that is older than the longest window stays what it is.
 //
 //   told --covered by a window, budget, a free place--> in flight --proven--> filled
-//                                                           \--failed, or proven on one side only--> later, 2 4 8 ... 60 s
+//                                                           \--refused, or proven on one side only--> later, 2 4 8 ... 60 s
+//
+// While the venue does not answer at all everything waits, 2 4 8 10 10 s: the tries of a symbol are not counted then.
 import {
   blocked,
   isLimit,
+  isRefusal,
   spend,
   startBudget,
   type WeightBudget,
@@ -23,6 +26,8 @@ export interface WindowSettings {
   readonly waitingMax: number;
   readonly retryMinMs: number;
   readonly retryMaxMs: number;
+  /** The longest pause while the venue does not answer at all: 2 4 8 10 10 s. */
+  readonly silentMaxMs: number;
 }
 
 /** Trades of these numbers are missing since about that time of the venue. */
@@ -50,6 +55,8 @@ export interface WindowState {
   readonly flights: readonly Flight[];
   /** Symbols whose last window did not do: how often in a row, and when to try again. */
   readonly later: ReadonlyMap<number, { readonly tries: number; readonly atMs: number }>;
+  /** The venue did not answer: how often in a row, and until when nothing is asked. */
+  readonly silence: { readonly times: number; readonly untilMs: number };
   /** Holes of each symbol that no window reaches. */
   readonly beyondReach: ReadonlyMap<number, number>;
   readonly nextId: number;
@@ -97,9 +104,10 @@ const MARGIN_US = 5_000_000n;
 /** A venue may cut a long list without a word; a list this short is whole. */
 const SHORT = 500;
 const REQUEST_WEIGHT = 1;
+const ANSWERING = { times: 0, untilMs: 0 };
 
 export function startWindows(settings: WindowSettings): WindowState {
-  const nothing = { waiting: [], flights: [], later: new Map(), beyondReach: new Map() };
+  const nothing = { waiting: [], flights: [], later: new Map(), beyondReach: new Map(), silence: ANSWERING };
   return { settings, budget: startBudget(settings.limits), ...nothing, nextId: 1, turnedAway: 0, filled: 0 };
 }
 
@@ -140,6 +148,7 @@ function windowFor(fromUs: bigint, nowUs: bigint): WindowName | undefined {
 function launch(state: WindowState, { nowMs, nowUs }: Times, before: readonly WindowEffect[]): Step {
   const effects = [...before];
   let now = state;
+  if (nowMs < state.silence.untilMs) return [state, effects];
   for (const want of state.waiting) {
     const isLater = (now.later.get(want.symbol)?.atMs ?? 0) > nowMs;
     if (isLater || now.flights.some(({ symbol }) => symbol === want.symbol)) continue;
@@ -173,8 +182,9 @@ function paged(state: WindowState, id: number, page: WindowPage, times: Times): 
     ({ first, last }): WindowEffect => ({ kind: 'fill', id, symbol: flight.symbol, first, last }),
   );
   const isDone = proven.length === flight.holes.length;
-  const next = { ...rest, filled: rest.filled + proven.length };
-  return launch(isDone ? forgetTries(next, flight.symbol) : tryLater(next, flight.symbol, times.nowMs), times, effects);
+  const filled = { ...rest, filled: rest.filled + proven.length, silence: ANSWERING };
+  const next = proven.length > 0 ? forgetTries(filled, flight.symbol) : filled;
+  return launch(isDone ? next : tryLater(next, flight.symbol, times.nowMs), times, effects);
 }
 
 /** A trade beyond each end of the hole shows that the window lacks nothing of it; below, a short and long enough list does. */
@@ -196,9 +206,14 @@ function tryLater(state: WindowState, symbol: number, nowMs: number): WindowStat
   return { ...state, later: new Map(state.later).set(symbol, { tries, atMs }) };
 }
 
+/** A venue that does not answer says nothing of the symbol: once it does, every symbol is asked for again. */
 function failed(state: WindowState, id: number, status: number, retryAfterS: number | undefined, times: Times): Step {
   const [flight, rest] = landed(state, id);
   if (flight === undefined) return [state, []];
-  const budget = isLimit(status) ? blocked(rest.budget, status, retryAfterS, times.nowMs) : rest.budget;
-  return launch(tryLater({ ...rest, budget }, flight.symbol, times.nowMs), times, []);
+  const { nowMs } = times;
+  if (isRefusal(status)) return launch(tryLater(rest, flight.symbol, nowMs), times, []);
+  if (isLimit(status)) return launch({ ...rest, budget: blocked(rest.budget, status, retryAfterS, nowMs) }, times, []);
+  const { retryMinMs, silentMaxMs } = rest.settings;
+  const untilMs = nowMs + Math.min(retryMinMs * 2 ** Math.min(rest.silence.times, 10), silentMaxMs);
+  return launch({ ...rest, silence: { times: rest.silence.times + 1, untilMs } }, times, []);
 }
