@@ -8,10 +8,11 @@ import { FETCHED_VENUE } from './trade-fetch.ts';
 
 export interface KlineRecoveryOptions {
   /** Undefined where nothing is stored. */
-  readonly link: StoreLink | undefined;
+  readonly link: Pick<StoreLink, 'use'> | undefined;
   /** What an outage has left there is newer than what the database has. */
-  readonly spill: BarSpill;
-  readonly rest: () => BinanceRest;
+  readonly spill: Pick<BarSpill, 'stateOf'>;
+  readonly rest: () => Pick<BinanceRest, 'trades'>;
+  readonly nowMs: () => number;
 }
 
 /** A database that does not answer must not keep bars from being made. */
@@ -45,7 +46,7 @@ export class KlineRecovery {
     return stored === undefined ? null : this.#ifSameTape(stored, index);
   }
 
-  async #load(link: StoreLink): Promise<ReadonlyMap<string, Recovered> | undefined> {
+  async #load(link: Pick<StoreLink, 'use'>): Promise<ReadonlyMap<string, Recovered> | undefined> {
     try {
       const found = await link.use((store) => store.recover(FETCHED_VENUE));
       return new Map(found.map((one) => [one.symbol, one]));
@@ -59,7 +60,7 @@ export class KlineRecovery {
   async #ifSameTape(state: Recovered, index: number): Promise<Recovered | null | undefined> {
     const { symbol, nextSequence, bars } = state;
     if (nextSequence === 0n || bars.length === 0) return null;
-    if (performance.now() < (this.#silence?.untilMs ?? 0)) return undefined;
+    if (this.#options.nowMs() < (this.#silence?.untilMs ?? 0)) return undefined;
     const answer = await this.#options.rest().trades(symbol, index, nextSequence - 1n, 1);
     if (!answer.ok) return isRefusal(answer.status) ? null : this.#unanswered(answer.retryAfterS);
     this.#silence = undefined;
@@ -69,7 +70,7 @@ export class KlineRecovery {
   }
 
   #unanswered(retryAfterS: number | undefined): null | undefined {
-    const nowMs = performance.now();
+    const nowMs = this.#options.nowMs();
     const sinceMs = this.#silence?.sinceMs ?? nowMs;
     this.#silence = { sinceMs, untilMs: nowMs + Math.max(PAUSE_MS, (retryAfterS ?? 0) * 1000) };
     return nowMs - sinceMs >= SILENT_MAX_MS ? null : undefined;

@@ -119,6 +119,7 @@ export class KlinesPlane {
       link: this.#links?.writer,
       spill: this.#spill,
       rest: () => new BinanceRest(options.endpoints(FETCHED_VENUE).restUrl),
+      nowMs: () => performance.now(),
     });
     this.watch = new KlineWatch({
       symbols: this.symbols,

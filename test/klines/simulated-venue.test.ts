@@ -32,6 +32,7 @@ const REPAIR = {
   concurrency: 2,
   waitingMax: 100,
   retryMs: 10,
+  refusedMaxMs: 60_000,
 };
 
 afterEach(closeAll);

@@ -115,28 +115,31 @@ describe('requests', () => {
     expect(repair.tell({ kind: 'go-on', nowMs: 500 })).toEqual(['fetch#2 1:1+5', 'fetch#3 2:1+5']);
   });
 
-  it.each([200, 400, 404])('that the venue refuses with %i wait alone, longer each time, and let the others go', (status) => {
-    const repair = new Repair();
-    const ids = () => repair.state.flights.map(({ id }) => id);
-    repair.want(1, 1, 5);
-    repair.want(2, 1, 5);
-    repair.want(3, 1, 5);
-    expect(repair.fail(1, status, undefined, 0)).toEqual(['fetch#3 3:1+5']);
-    expect(repair.fail(2, status, undefined, 0)).toEqual(['timer 500']);
-    expect(repair.page(3, 1, 5, 100)).toEqual(['resolve 3:1..5', 'timer 400']);
-    for (const [fromMs, delayMs] of [
-      [500, 1000],
-      [1500, 2000],
-      [3500, 4000],
-      [7500, 4000],
-    ] as const) {
-      repair.tell({ kind: 'go-on', nowMs: fromMs });
-      const [one, other] = ids();
-      repair.fail(one!, status, undefined, fromMs);
-      expect(repair.fail(other!, status, undefined, fromMs)).toEqual([`timer ${delayMs}`]);
-      expect(ids()).toEqual([]);
-    }
-  });
+  it.each([200, 400, 404])(
+    'that the venue refuses with %i wait alone, longer each time, and let the others go',
+    (status) => {
+      const repair = new Repair();
+      const ids = () => repair.state.flights.map(({ id }) => id);
+      repair.want(1, 1, 5);
+      repair.want(2, 1, 5);
+      repair.want(3, 1, 5);
+      expect(repair.fail(1, status, undefined, 0)).toEqual(['fetch#3 3:1+5']);
+      expect(repair.fail(2, status, undefined, 0)).toEqual(['timer 500']);
+      expect(repair.page(3, 1, 5, 100)).toEqual(['resolve 3:1..5', 'timer 400']);
+      for (const [fromMs, delayMs] of [
+        [500, 1000],
+        [1500, 2000],
+        [3500, 4000],
+        [7500, 4000],
+      ] as const) {
+        repair.tell({ kind: 'go-on', nowMs: fromMs });
+        const [one, other] = ids();
+        repair.fail(one!, status, undefined, fromMs);
+        expect(repair.fail(other!, status, undefined, fromMs)).toEqual([`timer ${delayMs}`]);
+        expect(ids()).toEqual([]);
+      }
+    },
+  );
 
   it('that fail do not keep the others from being asked', () => {
     const repair = new Repair();
