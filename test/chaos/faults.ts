@@ -179,6 +179,9 @@ const diskFaults: readonly Fault[] = [
         await laneBlocked(world);
         await sleep(300);
       });
+      // The next fault wants a spill that takes more.
+      await world.kernel.kill();
+      await world.kernel.start();
     },
   },
   {
