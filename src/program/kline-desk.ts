@@ -1,5 +1,6 @@
 // The main thread's work for the partition workers: gives them their symbols once trades of these come, tells them the
 // venues' time, and collects the bars that changed. What the worker of a new life has lost, it gets again from here.
+import type { GapHealer } from '../actors/kline-backfill/gap-healer.ts';
 import type { ExchangeStatus } from '../protocols/exchange.ts';
 import type { Bar } from '../protocols/kline.ts';
 import type { PartitionCommand, SymbolStart, Trouble } from '../protocols/partition.ts';
@@ -31,6 +32,8 @@ export interface KlineDeskOptions {
   readonly recovery: KlineRecovery;
   /** Undefined where holes are left as they are. */
   readonly repairers: (() => ReadonlyMap<string, TradeRepairer>) | undefined;
+  /** Undefined where no bars are stored. */
+  readonly healer: GapHealer | undefined;
   readonly discovery: SymbolDiscovery;
   readonly moves: SymbolMoves;
   /** A worker that has not taken a new symbol by then is passed over. */
@@ -57,7 +60,7 @@ const NEVER = (1n << 64n) - 1n;
 const ARRIVAL_US = 2_000_000n;
 
 export function klineDesk(options: KlineDeskOptions): Behaviour<DeskMessage, State> {
-  const { lines, symbols, live, times, recovery, discovery, moves } = options;
+  const { lines, symbols, live, times, recovery, healer, discovery, moves } = options;
   let repairers: ReadonlyMap<string, TradeRepairer> = new Map();
   let tickers: readonly TickerWatch[] = [];
   const busy = new Set<PartitionLine>();
@@ -124,6 +127,7 @@ export function klineDesk(options: KlineDeskOptions): Behaviour<DeskMessage, Sta
       const reply = await line.ask({ kind: 'troubles', since: NEVER });
       if (reply.kind !== 'troubles') return;
       line.noteTroubles(reply.troubles);
+      healer?.note(reply.troubles);
       for (const [venue, repairer] of repairers) repairer.want(troublesOf(venue, reply.troubles));
     } catch {
       count.silent++;
@@ -160,6 +164,7 @@ export function klineDesk(options: KlineDeskOptions): Behaviour<DeskMessage, Sta
     init(context) {
       repairers = options.repairers?.() ?? new Map();
       tickers = options.tickers();
+      healer?.begin();
       context.timers.every('tick', TICK_MS, { kind: 'tick' });
       context.timers.every('sync-clocks', options.clockSyncMs, { kind: 'sync-clocks' });
       context.self.tell({ kind: 'sync-clocks' });
@@ -170,6 +175,7 @@ export function klineDesk(options: KlineDeskOptions): Behaviour<DeskMessage, Sta
       else {
         discovery.look();
         moves.look();
+        healer?.look();
         for (const staffed of lines()) {
           staffed.line.noteDepth();
           void serve(staffed);
@@ -178,6 +184,7 @@ export function klineDesk(options: KlineDeskOptions): Behaviour<DeskMessage, Sta
       return { ...count };
     },
     end() {
+      void healer?.end();
       for (const repairer of repairers.values()) repairer.close();
       for (const watch of tickers) watch.close();
     },
@@ -188,6 +195,7 @@ export function klineDesk(options: KlineDeskOptions): Behaviour<DeskMessage, Sta
         placed: all.filter(({ isPlaced }) => isPlaced).length,
         ...state,
         repairs: Object.fromEntries([...repairers].map(([venue, { stats }]) => [venue, stats])),
+        healing: healer?.stats,
         ...discovery.stats,
         ...moves.stats,
       };

@@ -1,4 +1,5 @@
 import { Gauge, type Metric, Registry } from 'prom-client';
+import type { HealStats } from '../actors/kline-backfill/gap-healer.ts';
 import type { BarsStanding } from '../actors/kline-persistence/actor.ts';
 import { ScrapedMetric } from '../supervision/telemetry/scraped-metric.ts';
 import type { KlineSymbol } from './kline-symbols.ts';
@@ -8,13 +9,15 @@ export interface KlineFigures {
   readonly symbols: readonly KlineSymbol[];
   /** Symbols for which no connection has a stream left, as `venue:SYMBOL`. */
   readonly unserved: readonly string[];
+  /** Undefined where no bars are stored. */
+  readonly healing: HealStats | undefined;
 }
 
 /** A metric has a line for each; beyond that they are only counted. */
 const UNSERVED_NAMED_MAX = 2_000;
 
 /** The Prometheus text of the K-line plane. */
-export function klineMetrics({ standing, symbols, unserved }: KlineFigures): Promise<string> {
+export function klineMetrics({ standing, symbols, unserved, healing }: KlineFigures): Promise<string> {
   const registry = new Registry();
   const gauge = (name: string, help: string, labels: readonly string[] = []) =>
     new Gauge({ name, help, labelNames: [...labels], registers: [registry] });
@@ -31,6 +34,16 @@ export function klineMetrics({ standing, symbols, unserved }: KlineFigures): Pro
     const cut = name.indexOf(':');
     missing.set({ venue: name.slice(0, cut), symbol: name.slice(cut + 1) }, 1);
   }
+  const counter = (name: string, help: string, value: number) => {
+    const metric = new ScrapedMetric('counter', name, help);
+    metric.add(() => [{ labels: {}, value }]);
+    registry.registerMetric(metric as unknown as Metric);
+  };
+  if (healing !== undefined) {
+    gauge('kline_gap_bars', "Stored gap bars that wait to be replaced by the venue's own.").set(healing.gaps);
+    counter('kline_healed_total', "Stored gap bars replaced by the venue's own.", healing.healed);
+    counter('kline_heal_failures_total', 'Questions for gap bars that brought nothing.', healing.failed);
+  }
   if (standing === undefined) return registry.metrics();
   const { mode, inMemory, inSpill, lost, stored } = standing;
   const waiting = gauge('kline_pending_bars', 'Bars that wait for Postgres, by where they are.', ['place']);
@@ -40,9 +53,7 @@ export function klineMetrics({ standing, symbols, unserved }: KlineFigures): Pro
     mode === 'flowing' ? 1 : 0,
   );
   gauge('kline_spill_lost_records', 'Spilled states of symbols that were damaged on the disk.').set(lost);
-  const total = new ScrapedMetric('counter', 'kline_stored_bars_total', 'Bars written to Postgres.');
-  total.add(() => [{ labels: {}, value: stored }]);
-  registry.registerMetric(total as unknown as Metric);
+  counter('kline_stored_bars_total', 'Bars written to Postgres.', stored);
   return registry.metrics();
 }
 
@@ -57,6 +68,13 @@ export function standingReasons(standing: BarsStanding | undefined): string[] {
     ...(mode !== 'flowing' && spillTrouble !== undefined ? [`the spill takes no bars: ${spillTrouble}`] : []),
     ...(lost > 0 ? [`${lost} spilled states of symbols were damaged: see \`tapeworks spill verify\``] : []),
   ];
+}
+
+/** What health says of stored gaps that the trades' repair has left. */
+export function healingReasons(healing: HealStats | undefined): string[] {
+  if (healing === undefined || healing.gaps === 0) return [];
+  const { gaps, trouble } = healing;
+  return [`${gaps} gap bars being healed${trouble === undefined ? '' : ` (${trouble.slice(0, 200)})`}`];
 }
 
 const NAMED_IN_HEALTH = 5;

@@ -1,5 +1,6 @@
 // The K-line plane: partition workers on their threads, the desk that serves them on the main thread, persistence, and the
 // memory that joins them. Exchanges reach each worker by a ring of their own.
+import type { GapHealer } from '../actors/kline-backfill/gap-healer.ts';
 import { type BarsStanding, klinePersistence } from '../actors/kline-persistence/actor.ts';
 import { BarSpill } from '../actors/kline-persistence/bar-spill.ts';
 import type { NamedBar } from '../actors/kline-persistence/rows.ts';
@@ -26,20 +27,21 @@ import { BarsView } from './bars-source.ts';
 import type { Board } from './board.ts';
 import { idleOf } from './books-plane.ts';
 import { FeedShares } from './feed-shares.ts';
+import { gapHealing } from './gap-healing.ts';
 import { clocksOf, klineDesk, type StaffedLine } from './kline-desk.ts';
-import { klineMetrics, standingReasons, unservedReasons } from './kline-metrics.ts';
+import { healingReasons, klineMetrics, standingReasons, unservedReasons } from './kline-metrics.ts';
 import { KlineRecovery } from './kline-recovery.ts';
 import { KlineSymbols } from './kline-symbols.ts';
 import { KlineWatch } from './kline-watch.ts';
 import { LiveBars } from './live-bars.ts';
 import { PartitionLine } from './partition-line.ts';
+import { startRepairers } from './repairers.ts';
 import { SymbolDiscovery } from './symbol-discovery.ts';
 import { SymbolMoves } from './symbol-moves.ts';
 import { TickerWatch } from './ticker-watch.ts';
-import { FETCHED_VENUE, TradeFetch, type TradeFetchOptions, type TradeRepairer } from './trade-fetch.ts';
+import { FETCHED_VENUE, type TradeFetchOptions, type TradeRepairer } from './trade-fetch.ts';
 import { cpuOf, type Factories, type Place } from './tree-host.ts';
 import { VenueTimes, wallUs } from './venue-times.ts';
-import { WINDOW_VENUE, WindowFetch } from './window-fetch.ts';
 import { WorkerMetrics } from './worker-metrics.ts';
 
 export interface KlinesPlaneOptions {
@@ -87,6 +89,7 @@ export class KlinesPlane {
   #discovery: SymbolDiscovery | undefined;
   readonly #orphans = new Map<number, readonly NamedBar[]>();
   readonly #recovery: KlineRecovery;
+  readonly #healer: GapHealer | undefined;
   readonly #spill: BarSpill;
   #standing: BarsStanding | undefined;
   readonly #staffed = new Map<number, StaffedLine>();
@@ -120,6 +123,12 @@ export class KlinesPlane {
       spill: this.#spill,
       rest: () => new BinanceRest(options.endpoints(FETCHED_VENUE).restUrl),
       nowMs: () => performance.now(),
+    });
+    this.#healer = gapHealing({
+      settings: () => options.settings().heal,
+      link: postgres.state === 'up' ? link(postgres.url, false) : undefined,
+      repair: () => this.#repairOf(FETCHED_VENUE),
+      symbols: this.symbols,
     });
     this.watch = new KlineWatch({
       symbols: this.symbols,
@@ -189,6 +198,7 @@ export class KlinesPlane {
       ...(postgres.state === 'down' ? [`bars are served and not stored: ${postgres.code}`] : []),
       ...this.watch.reasons(),
       ...standingReasons(this.#standing),
+      ...healingReasons(this.#healer?.stats),
       ...unservedReasons(this.shares.unserved()),
     ];
     return [{ name: 'klines', status: reasons.length === 0 ? 'OK' : 'DEGRADED', reason: reasons.join('; ') }];
@@ -197,6 +207,7 @@ export class KlinesPlane {
   async metrics(): Promise<string> {
     const plane = klineMetrics({
       ...{ standing: this.#standing, symbols: this.symbols.all(), unserved: this.shares.unserved() },
+      healing: this.#healer?.stats,
     });
     return (await Promise.all([plane, this.#workerMetrics.text()])).join('\n');
   }
@@ -338,6 +349,7 @@ export class KlinesPlane {
       clockSyncMs,
       recovery: this.#recovery,
       repairers: repair ? () => this.#startRepairers() : undefined,
+      healer: this.#healer,
       discovery,
       moves: this.#moves,
       ackTimeoutMs: () => settings.ackTimeoutMs,
@@ -366,10 +378,7 @@ export class KlinesPlane {
   }
 
   #startRepairers(): ReadonlyMap<string, TradeRepairer> {
-    this.#repairers = new Map<string, TradeRepairer>([
-      [FETCHED_VENUE, new TradeFetch(this.#repairOf(FETCHED_VENUE))],
-      [WINDOW_VENUE, new WindowFetch(this.#repairOf(WINDOW_VENUE))],
-    ]);
+    this.#repairers = startRepairers((venue) => this.#repairOf(venue));
     return this.#repairers;
   }
 

@@ -190,7 +190,17 @@ export interface KlinePersistenceSettings {
   readonly everyMs: number;
   readonly pendingBars: number;
   readonly repair: boolean;
+  readonly heal: HealSettings;
   readonly clockSyncMs: number;
+}
+
+/** How stored gap bars are replaced by the venue's own. */
+export interface HealSettings {
+  readonly enabled: boolean;
+  readonly everyMs: number;
+  /** A gap that ended less than this ago is left to the repair of its trades. */
+  readonly afterMs: number;
+  readonly lookBackMs: number;
 }
 
 export interface WatchdogSettings {

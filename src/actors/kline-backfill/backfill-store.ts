@@ -3,7 +3,7 @@ import { pipeline } from 'node:stream/promises';
 import type pg from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
 import type { Interval } from '../../protocols/kline.ts';
-import { copyText, KLINE_COLUMNS, type NamedBar, timeFromEpoch, timeText } from '../kline-persistence/rows.ts';
+import { copyText, FILL_STAGED, type NamedBar, timeFromEpoch, timeText } from '../kline-persistence/rows.ts';
 
 /** A span of history of one symbol and interval: bars that open at `fromUs` or later, and have closed by `toUs`. */
 export interface BackfillSpan {
@@ -19,19 +19,6 @@ export interface BackfillProgress {
   readonly nextUs: bigint;
   readonly bars: number;
 }
-
-const KEY_COLUMNS: readonly string[] = ['venue', 'symbol', '"interval"', 'open_time'];
-const assignments = KLINE_COLUMNS.filter((column) => ![...KEY_COLUMNS, 'revision', 'quality'].includes(column))
-  .map((column) => `${column} = excluded.${column}`)
-  .join(', ');
-
-/**
- * Bars that are there stay as they are, whatever their revision. Only one that calls itself incomplete is replaced, and
- * that is its next revision.
- */
-const FILL = `INSERT INTO klines SELECT * FROM kline_stage ORDER BY ${KEY_COLUMNS.join(', ')}
-ON CONFLICT (${KEY_COLUMNS.join(', ')}) DO UPDATE SET ${assignments}, quality = 'repaired', revision = klines.revision + 1
-WHERE klines.closed AND klines.quality IN ('gap', 'partial-first')`;
 
 const key = ({ venue, symbol, interval, fromUs }: BackfillSpan) => [venue, symbol, interval, timeText(fromUs)];
 
@@ -70,7 +57,7 @@ export class BackfillStore {
     await client.query('BEGIN');
     try {
       await pipeline(Readable.from([copyText(bars)]), client.query(copyFrom('COPY kline_stage FROM STDIN')));
-      const { rowCount } = await client.query(FILL);
+      const { rowCount } = await client.query(FILL_STAGED);
       await client.query(
         `INSERT INTO kline_backfill (venue, symbol, "interval", from_time, next_time, bars)
          VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (venue, symbol, "interval", from_time)

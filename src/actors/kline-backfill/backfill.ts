@@ -31,6 +31,8 @@ export interface BackfillReport {
   readonly isDone: boolean;
 }
 
+type BarSeries = Pick<BackfillSpan, 'venue' | 'symbol' | 'interval'>;
+
 const TRIES_MAX = 6;
 const RETRY_MS = 500;
 
@@ -57,7 +59,7 @@ export class Backfill {
       if (last === undefined) break;
       nextUs = windowOpenUs(span.interval, windowAt(span.interval, last.openUs) + 1);
       await store.prepare(bars[0]!.openUs, last.openUs);
-      const stored = bars.map((bar) => named(span, bar));
+      const stored = bars.map((bar) => namedBar(span, bar));
       const added = await store.keep(span, stored, nextUs);
       this.#tell({ added: this.#report.added + added, share: this.#shareAt(nextUs) });
       if (page.length < PAGE_MAX || bars.length < page.length) break;
@@ -109,7 +111,7 @@ export class Backfill {
 }
 
 /** The venue's own count: all but the trades' ids, and quote volumes to 8 places. */
-function named({ venue, symbol, interval }: BackfillSpan, bar: VenueBar): NamedBar {
+export function namedBar({ venue, symbol, interval }: BarSeries, bar: VenueBar): NamedBar {
   const quotes = {
     quoteVolume: bar.quoteVolume * QUOTE_UNIT,
     takerQuoteVolume: bar.takerQuoteVolume * QUOTE_UNIT,

@@ -3,10 +3,12 @@ import { pipeline } from 'node:stream/promises';
 import type pg from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
 import { type Bar, INTERVAL_NAMES, type Interval } from '../../protocols/kline.ts';
+import { countGaps, type DeepSpan, findGaps, type GapBar, type GapQuery, markGaps } from './gap-bars.ts';
 import {
   type BarRow,
   barFromRow,
   copyText,
+  FILL_STAGED,
   latestOfEach,
   type NamedBar,
   SELECT_BAR,
@@ -79,14 +81,7 @@ export class KlineStore {
 
   /** Stores bars and progress in one transaction: a restart finds bars and sequence of the same moment. */
   async write(bars: readonly NamedBar[], progress: readonly Progress[]): Promise<void> {
-    const client = this.#client;
-    await client.query(STAGE);
-    await client.query('BEGIN');
-    try {
-      await pipeline(
-        Readable.from([copyText(latestOfEach(bars))]),
-        client.query(copyFrom('COPY kline_stage FROM STDIN')),
-      );
+    await this.#staged(latestOfEach(bars), async (client) => {
       await client.query(UPSERT_STAGED);
       await client.query(SAVE_PROGRESS, [
         progress.map((one) => one.venue),
@@ -95,11 +90,39 @@ export class KlineStore {
         progress.map((one) => timeText(one.lastUs)),
         progress.map((one) => timeText(one.sinceUs)),
       ]);
+    });
+  }
+
+  /** Copies bars to the stage, and does the rest of the work in the same transaction. */
+  async #staged<T>(bars: readonly NamedBar[], work: (client: pg.Client) => Promise<T>): Promise<T> {
+    const client = this.#client;
+    await client.query(STAGE);
+    await client.query('BEGIN');
+    try {
+      await pipeline(Readable.from([copyText(bars)]), client.query(copyFrom('COPY kline_stage FROM STDIN')));
+      const done = await work(client);
       await client.query('COMMIT');
+      return done;
     } catch (error) {
       await client.query('ROLLBACK').catch(() => undefined);
       throw error;
     }
+  }
+
+  /** Gap bars, at most so many, and how many there are in all. */
+  async gaps(query: GapQuery): Promise<{ readonly bars: readonly GapBar[]; readonly total: number }> {
+    const bars = await findGaps(this.#client, query);
+    return { bars, total: await countGaps(this.#client, query) };
+  }
+
+  /** Marks the stored bars of a span as gaps: their next revision. */
+  markGaps(span: DeepSpan): Promise<number> {
+    return markGaps(this.#client, span);
+  }
+
+  /** Replaces incomplete bars by the venue's own, and answers how many. */
+  async fill(bars: readonly NamedBar[]): Promise<number> {
+    return this.#staged(bars, async (client) => (await client.query(FILL_STAGED)).rowCount ?? 0);
   }
 
   /** The symbols of a venue whose bars are stored. */

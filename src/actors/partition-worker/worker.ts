@@ -112,7 +112,7 @@ export class PartitionWorker {
         kernel.resolve(command.symbol, command.first, command.last);
         return DONE;
       case 'rebuild-taken':
-        kernel.forgetDeep(command.symbol);
+        this.#forgetDeep(command);
         return DONE;
       case 'set-clock':
         this.#clocks.set(command.venue, command);
@@ -127,6 +127,12 @@ export class PartitionWorker {
         if (this.#snapshots[command.reader] === command.snapshot) kernel.commit(readerOf(command.reader));
         return DONE;
     }
+  }
+
+  /** A span that has grown since it was told is told again. */
+  #forgetDeep({ symbol, fromUs, toUs }: Extract<PartitionCommand, { kind: 'rebuild-taken' }>): void {
+    const deep = this.kernel.troubles().find((trouble) => trouble.symbol === symbol)?.deep;
+    if (deep?.fromUs === fromUs && deep.toUs === toUs) this.kernel.forgetDeep(symbol);
   }
 
   #troubles(since: bigint): PartitionReply {

@@ -13,7 +13,7 @@ const TAKEN_LIVE: { readonly [K in ActorKind]: readonly (keyof SettingsOf[K])[] 
   ],
   // Symbols are handed over between workers, so how many workers there are is no reason to start one anew.
   'partition-worker': ['symbols', 'graceMs', 'workers'],
-  'kline-persistence': ['everyMs', 'pendingBars', 'repair', 'clockSyncMs'],
+  'kline-persistence': ['everyMs', 'pendingBars', 'repair', 'heal', 'clockSyncMs'],
   'symbol-manager': ['discovery', 'include', 'exclude', 'ackTimeoutMs', 'goneAfterMs', 'maxSymbols', 'workers'],
   merger: [],
   publisher: ['defaultSymbol', 'maxSubscribers', 'maxSymbols', 'cutSlowAfterMs', 'tokenFile'],

@@ -147,8 +147,14 @@ export function partitionWorkers(config: Configuration): wanted.PartitionWorkerS
 }
 
 export function persistence({ topology: { klines } }: Configuration): wanted.KlinePersistenceSettings {
-  const { persistEvery, pendingBars, repair, clockSync } = klines;
-  return { everyMs: persistEvery, pendingBars, repair, clockSyncMs: clockSync };
+  const { persistEvery, pendingBars, repair, heal, clockSync } = klines;
+  return {
+    everyMs: persistEvery,
+    pendingBars,
+    repair,
+    heal: { enabled: heal.enabled, everyMs: heal.every, afterMs: heal.after, lookBackMs: heal.lookBack },
+    clockSyncMs: clockSync,
+  };
 }
 
 export function symbolManager({ kernel, topology }: Configuration): wanted.SymbolManagerSettings {

@@ -164,6 +164,12 @@ const klines = section('K-lines.', {
     10_000_000,
   ).prefault(100_000),
   repair: flag('Fetch trades that were missed and issue their bars again.').prefault(true),
+  heal: section("Stored bars that stayed gaps are replaced by the venue's own, where it has a history of bars.", {
+    enabled: flag('Whether to heal them.').prefault(true),
+    every: duration('Time between two looks at the table.', '1s', '1h').prefault('1m'),
+    after: duration('How long after its end a gap is left to the repair of its trades.', '1s', '1d').prefault('10m'),
+    lookBack: duration('Gaps that ended longer ago are left as they are.', '1m', '365d').prefault('7d'),
+  }).prefault({}),
   stallAfter: duration('Silence of a worker after which it is restarted.', '100ms', '10m').prefault('5s'),
   deadAfter: duration(
     "How long a trade that the venue's ticker shows may take, before the symbol's feed counts as dead.",

@@ -1,0 +1,247 @@
+// Stored bars that stayed gaps, because the trades were out of the kernel's reach or the process was killed while they were
+// missing, are replaced by the venue's own bars, some at a time.
+//
+//   deep span told --all of it long over--> its stored bars are marked as gaps, and the kernel forgets the span
+//   a turn: the oldest gap bars --one question a page of a series--> replaced, or the series waits: 1 2 4 ... 512 turns
+//           a venue or database that fails ends the turn; the next ones are left out: 1 2 4 8 16 turns
+import type { Interval } from '../../protocols/kline.ts';
+import { windowAt } from '../../protocols/kline.ts';
+import type { Trouble } from '../../protocols/partition.ts';
+import type { HealSettings } from '../../protocols/topology.ts';
+import type { GapBar } from '../kline-persistence/gap-bars.ts';
+import type { KlineStore } from '../kline-persistence/store.ts';
+import { KLINES_WEIGHT, PAGE_MAX, type VenueBar } from '../trade-repair/binance-rest.ts';
+import type { RestResult } from '../trade-repair/rest.ts';
+import {
+  blocked,
+  isLimit,
+  isRefusal,
+  observe,
+  spend,
+  startBudget,
+  UNREADABLE,
+  type WeightLimits,
+  waitFor,
+} from '../trade-repair/weight-budget.ts';
+import { namedBar } from './backfill.ts';
+
+type Deep = NonNullable<Trouble['deep']>;
+
+export interface GapHealerOptions {
+  readonly venue: string;
+  readonly settings: () => HealSettings;
+  readonly use: <T>(work: (store: KlineStore) => Promise<T>) => Promise<T>;
+  /** The database is not needed between an end and a beginning. */
+  readonly release: () => Promise<void>;
+  readonly klines: (
+    symbol: string,
+    interval: Interval,
+    fromUs: bigint,
+    limit: number,
+  ) => Promise<RestResult<VenueBar[]>>;
+  readonly budget: WeightLimits;
+  /** Undefined for a symbol that has left or is another venue's. */
+  readonly nameOf: (symbol: number) => string | undefined;
+  /** The bars of the span are marked where they are stored: the kernel may forget it. */
+  readonly taken: (symbol: number, span: Deep) => void;
+  /** The venue's time. */
+  readonly nowUs: () => bigint;
+  readonly nowMs: () => number;
+}
+
+export interface HealStats {
+  /** Stored gap bars that are old enough to be healed and are still there after the last turn. */
+  readonly gaps: number;
+  readonly healed: number;
+  /** Questions to the venue that brought nothing, and turns that the database ended. */
+  readonly failed: number;
+  readonly trouble: string | undefined;
+}
+
+interface Page {
+  readonly symbol: string;
+  readonly interval: Interval;
+  readonly opens: readonly bigint[];
+  readonly limit: number;
+}
+
+const BARS_PER_TURN = 5_000;
+const PAGES_PER_TURN = 20;
+const SERIES_WAITING_MAX = 1_000;
+const DEEP_MAX = 20_000;
+
+export class GapHealer {
+  readonly #options: GapHealerOptions;
+  readonly #deep = new Map<number, Deep>();
+  /** Series of which the venue had nothing: how often in a row, and when to ask again. */
+  readonly #later = new Map<string, { readonly tries: number; readonly atMs: number }>();
+  #budget;
+  #dueMs = 0;
+  #failures = 0;
+  #turn: Promise<void> | undefined;
+  #isEnded = false;
+  #stats: HealStats = { gaps: 0, healed: 0, failed: 0, trouble: undefined };
+
+  constructor(options: GapHealerOptions) {
+    this.#options = options;
+    this.#budget = startBudget(options.budget);
+  }
+
+  get stats(): HealStats {
+    return this.#stats;
+  }
+
+  /** What the workers tell of spans that are out of their reach. */
+  note(troubles: readonly Trouble[]): void {
+    for (const { symbol, deep } of troubles) {
+      if (deep !== undefined && (this.#deep.has(symbol) || this.#deep.size < DEEP_MAX)) this.#deep.set(symbol, deep);
+    }
+  }
+
+  begin(): void {
+    this.#isEnded = false;
+  }
+
+  /** Resolves when the question that is under way has been answered. */
+  async end(): Promise<void> {
+    this.#isEnded = true;
+    await this.#turn;
+    await this.#options.release();
+  }
+
+  /** Takes a turn when one is due. */
+  look(): void {
+    const { enabled, everyMs } = this.#options.settings();
+    const nowMs = this.#options.nowMs();
+    if (!enabled) this.#stats = { ...this.#stats, gaps: 0, trouble: undefined };
+    if (!enabled || this.#isEnded || this.#turn !== undefined || nowMs < this.#dueMs) return;
+    this.#dueMs = nowMs + everyMs;
+    this.#turn = this.#take().finally(() => {
+      this.#turn = undefined;
+    });
+  }
+
+  async #take(): Promise<void> {
+    try {
+      await this.#takeDeep();
+      await this.#heal();
+    } catch (error) {
+      this.#fail(error instanceof Error ? error.message : String(error));
+    }
+  }
+
+  /** A span that is not over yet would have to be marked again. */
+  async #takeDeep(): Promise<void> {
+    const { nameOf, nowUs, settings, taken, use, venue } = this.#options;
+    const untilUs = nowUs() - BigInt(settings().afterMs) * 1000n;
+    for (const [index, deep] of this.#deep) {
+      if (this.#isEnded) return;
+      const symbol = nameOf(index);
+      if (symbol !== undefined && deep.toUs >= untilUs) continue;
+      if (symbol !== undefined) {
+        await use((store) => store.markGaps({ venue, symbol, ...deep }));
+        taken(index, deep);
+      }
+      this.#deep.delete(index);
+    }
+  }
+
+  async #heal(): Promise<void> {
+    const { nowMs, nowUs, settings, use, venue } = this.#options;
+    const { afterMs, lookBackMs } = settings();
+    const now = nowUs();
+    const without = [...this.#later].filter(([, { atMs }]) => atMs > nowMs()).map(([series]) => series);
+    const span = { fromUs: now - BigInt(lookBackMs) * 1000n, toUs: now - BigInt(afterMs) * 1000n };
+    const { bars, total } = await use((store) => store.gaps({ venue, ...span, without, limit: BARS_PER_TURN }));
+    this.#stats = { ...this.#stats, gaps: total };
+    for (const page of pagesOf(bars).slice(0, PAGES_PER_TURN)) {
+      if (this.#isEnded || waitFor(this.#budget, KLINES_WEIGHT, nowMs()) > 0) return;
+      if (!(await this.#ask(page))) return;
+    }
+    this.#failures = 0;
+    if (total === 0) this.#stats = { ...this.#stats, trouble: undefined };
+  }
+
+  /** False where asking on makes no sense at the moment. */
+  async #ask(page: Page): Promise<boolean> {
+    const { klines, nowMs } = this.#options;
+    const { symbol, interval, opens, limit } = page;
+    this.#budget = spend(this.#budget, KLINES_WEIGHT, nowMs());
+    const answer = await klines(symbol, interval, opens[0]!, limit).catch(unreadable);
+    if (answer.ok) {
+      if (answer.usedWeight !== undefined) this.#budget = observe(this.#budget, answer.usedWeight, nowMs());
+      await this.#replace(page, answer.value);
+      return true;
+    }
+    const reason = `${symbol} ${interval}: ${answer.status === 0 ? '' : `${answer.status} `}${answer.reason}`;
+    if (isRefusal(answer.status)) {
+      this.#wait(page, reason);
+      return true;
+    }
+    if (isLimit(answer.status)) {
+      this.#budget = blocked(this.#budget, answer.status, answer.retryAfterS, nowMs());
+    }
+    this.#fail(reason);
+    return false;
+  }
+
+  async #replace(page: Page, theirs: readonly VenueBar[]): Promise<void> {
+    const { use, venue } = this.#options;
+    const { symbol, interval, opens } = page;
+    const wanted = new Set(opens);
+    const bars = theirs.filter(({ openUs }) => wanted.has(openUs));
+    const named = bars.map((bar) => namedBar({ venue, symbol, interval }, bar));
+    const healed = named.length === 0 ? 0 : await use((store) => store.fill(named));
+    const { gaps, healed: before } = this.#stats;
+    this.#stats = { ...this.#stats, gaps: Math.max(0, gaps - healed), healed: before + healed };
+    if (bars.length < opens.length) this.#wait(page, `${symbol} ${interval}: the venue has no such bars`);
+    else this.#later.delete(`${symbol} ${interval}`);
+  }
+
+  #wait({ symbol, interval }: Page, trouble: string): void {
+    const series = `${symbol} ${interval}`;
+    const tries = this.#later.get(series)?.tries ?? 0;
+    const { everyMs } = this.#options.settings();
+    this.#later.delete(series);
+    this.#later.set(series, { tries: tries + 1, atMs: this.#options.nowMs() + everyMs * 2 ** Math.min(tries, 9) });
+    if (this.#later.size > SERIES_WAITING_MAX) this.#later.delete(this.#later.keys().next().value!);
+    this.#stats = { ...this.#stats, failed: this.#stats.failed + 1, trouble };
+  }
+
+  #fail(trouble: string): void {
+    const { everyMs } = this.#options.settings();
+    this.#dueMs = this.#options.nowMs() + everyMs * 2 ** Math.min(this.#failures, 4);
+    this.#failures++;
+    this.#stats = { ...this.#stats, failed: this.#stats.failed + 1, trouble };
+  }
+}
+
+function unreadable(error: Error): RestResult<VenueBar[]> {
+  return { ok: false, status: UNREADABLE, retryAfterS: undefined, reason: error.message };
+}
+
+/** Gap bars of a series that one question can answer. */
+export function pagesOf(bars: readonly GapBar[]): Page[] {
+  const series = new Map<string, GapBar[]>();
+  for (const bar of bars) {
+    const key = `${bar.symbol} ${bar.interval}`;
+    const known = series.get(key);
+    if (known === undefined) series.set(key, [bar]);
+    else known.push(bar);
+  }
+  return [...series.values()].flatMap((gaps) => {
+    const { symbol, interval } = gaps[0]!;
+    const pages: { opens: bigint[]; first: number; last: number }[] = [];
+    for (const { openUs } of gaps) {
+      const window = windowAt(interval, openUs);
+      const page = pages.at(-1);
+      if (page === undefined || window - page.first >= PAGE_MAX) {
+        pages.push({ opens: [openUs], first: window, last: window });
+      } else {
+        page.opens.push(openUs);
+        page.last = window;
+      }
+    }
+    return pages.map(({ opens, first, last }) => ({ symbol, interval, opens, limit: last - first + 1 }));
+  });
+}

@@ -1,0 +1,153 @@
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pg from 'pg';
+import { afterEach, describe, expect, it } from 'vitest';
+import { type BarRow, barFromRow, SELECT_BAR, timeText } from '../../src/actors/kline-persistence/rows.ts';
+import type { Interval } from '../../src/protocols/kline.ts';
+import { startPostgres } from '../../src/servers/postgres.ts';
+import { type Simulator, startSimulator } from '../../src/venues/simulation/simulator.ts';
+import { until } from '../books/harness.ts';
+import { BarsChild } from './child.ts';
+import { TruthSeries } from './truth.ts';
+
+const topology = (heal: string, repair: boolean) => `
+instruments:
+  BTC-USD: { venues: { binance: BTCUSDT } }
+  ETH-USD: { venues: { binance: ETHUSDT } }
+feeds: { binance: {} }
+book: { enabled: false }
+klines:
+  { workers: 1, intervals: [1s, 1m], grace: 200ms, persistEvery: 100ms, discovery: { enabled: false },
+    repair: ${repair}, heal: ${heal} }
+ingest: { enabled: false }
+`;
+const OFF = '{ enabled: false }';
+const ON = '{ every: 1s, after: 2s, lookBack: 1h }';
+const GAPS = `SELECT symbol, "interval", extract(epoch from open_time) FROM klines WHERE closed AND quality = 'gap'`;
+
+const stops: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const stop of stops.splice(0).reverse()) await stop();
+});
+
+async function world() {
+  const folder = mkdtempSync(join(tmpdir(), 'tapeworks-heal-'));
+  stops.push(() => rmSync(folder, { recursive: true, force: true }));
+  chmodSync(folder, 0o755);
+  const simulator = await startSimulator({ port: 0, seed: 23, rate: 40 });
+  stops.push(() => simulator.stop());
+  const postgres = await startPostgres({ folder: join(folder, 'postgres') });
+  stops.push(() => postgres.stop());
+  const client = new pg.Client({ connectionString: postgres.url, options: '-c timezone=UTC' });
+  client.on('error', () => {});
+  await client.connect();
+  stops.push(() => client.end());
+  let child: BarsChild | undefined;
+  stops.push(() => child?.end('SIGKILL'));
+  const endpoints = { binance: simulator.endpoints('binance'), bitstamp: simulator.endpoints('bitstamp') };
+  return {
+    simulator,
+    begin(heal: string, repair: boolean) {
+      child = new BarsChild({ topology: topology(heal, repair), data: folder, postgresUrl: postgres.url, endpoints });
+    },
+    kill: () => child!.end('SIGKILL'),
+    healthReason: () => child?.report?.health.reason ?? '',
+    untilRows: async (sql: string, isEnough: (rows: number) => boolean) => {
+      let found: number | undefined;
+      let asking: Promise<void> | undefined;
+      await until(
+        () => {
+          asking ??= client
+            .query(sql)
+            .then(({ rowCount }) => {
+              found = rowCount ?? 0;
+            })
+            .catch(() => undefined)
+            .finally(() => {
+              asking = undefined;
+            });
+          return found !== undefined && isEnough(found);
+        },
+        () => `${found} rows; ${JSON.stringify(child?.report)} ${child?.log}`,
+      );
+      await asking;
+    },
+    query: (sql: string) => client.query(sql),
+    bars: async (where: string) => {
+      const { rows } = await client.query<BarRow>(`SELECT ${SELECT_BAR} FROM klines WHERE closed AND ${where}`);
+      return rows.map(barFromRow);
+    },
+  };
+}
+
+/** The venue's REST bars have all but the ids. */
+function expectTruth(simulator: Simulator, bars: Awaited<ReturnType<Awaited<ReturnType<typeof world>>['bars']>>): void {
+  const series = new Map<string, TruthSeries>();
+  for (const { venue, symbol, bar } of bars) {
+    const key = `${symbol} ${bar.interval}`;
+    const fromMs = simulator.truth.nowMs(venue) - 3_600_000;
+    const known = series.get(key) ?? new TruthSeries(simulator, venue, symbol, bar.interval as Interval, fromMs);
+    series.set(key, known);
+    const ids = { firstId: 0n, lastId: 0n };
+    const { open, high, low, close, volume, quoteVolume, takerVolume, takerQuoteVolume, trades } = bar;
+    const ours = { open, high, low, close, volume, quoteVolume, takerVolume, takerQuoteVolume, trades, ...ids };
+    expect(ours, `${key} ${bar.openUs}`).toEqual({ ...known.at(Number(bar.openUs / 1000n)), ...ids });
+  }
+}
+
+const whole = `SELECT symbol FROM klines WHERE closed AND "interval" = '1s' AND quality = 'complete'
+  GROUP BY symbol HAVING count(*) >= 2`;
+
+describe('stored bars that stayed gaps', () => {
+  it("become the venue's own after the process was killed and begins again", async () => {
+    const it = await world();
+    it.begin(OFF, false);
+    await it.untilRows(whole, (rows) => rows === 2);
+    for (const symbol of ['BTCUSDT', 'ETHUSDT']) {
+      it.simulator.fault({ kind: 'dropped-trades', venue: 'binance', symbol, count: 30 });
+    }
+    await it.untilRows(`SELECT DISTINCT symbol FROM klines WHERE closed AND quality = 'gap'`, (rows) => rows === 2);
+    await it.kill();
+    const before = await it.bars(`quality = 'gap'`);
+    expect(before.length).toBeGreaterThan(1);
+
+    it.begin(ON, true);
+    await it.untilRows(GAPS, (rows) => rows === 0);
+    await it.kill();
+    const healed = await it.bars(`quality = 'repaired' AND first_id = 0`);
+    const keyOf = ({ symbol, bar }: (typeof before)[number]) => `${symbol} ${bar.interval} ${bar.openUs}`;
+    const revisions = new Map(healed.map((named) => [keyOf(named), named.bar.revision]));
+    for (const named of before) expect(revisions.get(keyOf(named)), keyOf(named)).toBeGreaterThan(named.bar.revision);
+    expectTruth(it.simulator, healed);
+  }, 90_000);
+
+  it('wait in health while the venue fails, one that it does not know for ever, and hold up no other', async () => {
+    const it = await world();
+    it.begin(OFF, false);
+    await it.untilRows(whole, (rows) => rows === 2);
+    await it.kill();
+    const [first] = (await it.bars(`symbol = 'BTCUSDT' AND "interval" = '1s' AND quality = 'complete'`)).slice(-1);
+    await it.query(`UPDATE klines SET quality = 'gap', volume = 0 WHERE symbol = 'BTCUSDT' AND "interval" = '1s'
+      AND open_time = '${timeText(first!.bar.openUs)}'`);
+    await it.query(`INSERT INTO klines SELECT venue, 'GONEUSDT', "interval", open_time, close_time, open, high, low, close,
+      volume, quote_volume, taker_volume, taker_quote_volume, trades, first_id, last_id, closed, quality, revision
+      FROM klines WHERE quality = 'gap'`);
+    it.simulator.fault({ kind: 'http-500', venue: 'binance', durationMs: 6_000 });
+    it.begin(ON, true);
+    await until(
+      () => /2 gap bars being healed \(.*500/.test(it.healthReason()),
+      () => it.healthReason(),
+    );
+    await it.untilRows(`${GAPS} AND symbol = 'BTCUSDT'`, (rows) => rows === 0);
+    expectTruth(
+      it.simulator,
+      await it.bars(`open_time = '${timeText(first!.bar.openUs)}' AND symbol = 'BTCUSDT'
+      AND "interval" = '1s'`),
+    );
+    await until(
+      () => /1 gap bars being healed \(GONEUSDT 1s: 400/.test(it.healthReason()),
+      () => it.healthReason(),
+    );
+  }, 90_000);
+});
