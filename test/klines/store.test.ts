@@ -72,6 +72,30 @@ describe('the klines table', () => {
     expect((await page('REVISED', 9))[0]!.bar).toMatchObject({ revision: 4, quality: 'repaired' });
   });
 
+  it('marks the closed bars of a span as gaps, finds them, and fills those alone', async () => {
+    const all = [bar(0), bar(1), bar(2, { quality: 'partial-first' }), bar(3), bar(4, { closed: false, revision: 0 })];
+    await store.write(
+      all.map((one) => named('MARKED', one)),
+      [],
+    );
+    const span = { venue: 'binance', fromUs: bar(1).closeUs, toUs: bar(4).openUs };
+    expect(await store.markGaps({ ...span, symbol: 'MARKED', intervals: ['1m'] })).toBe(2);
+    const query = { venue: 'binance', fromUs: bar(0).openUs, toUs: bar(9).openUs, limit: 10 };
+    const gaps = [1, 3].map((minute) => ({ symbol: 'MARKED', interval: '1m', openUs: bar(minute).openUs }));
+    expect(await store.gaps({ ...query, without: [] })).toEqual({ bars: gaps, total: 2 });
+    expect(await store.gaps({ ...query, without: ['MARKED 1m'] })).toEqual({ bars: [], total: 2 });
+    expect(await store.fill([0, 1].map((minute) => named('MARKED', bar(minute, { trades: 99n }))))).toBe(1);
+    expect(
+      (await page('MARKED', 9)).map(({ bar: { quality, revision, trades } }) => [quality, revision, trades]),
+    ).toEqual([
+      ['complete', 0, 5n],
+      ['gap', 2, 5n],
+      ['partial-first', 1, 5n],
+      ['repaired', 3, 99n],
+      ['complete', 1, 5n],
+    ]);
+  });
+
   it('pages backwards without a seam, also where stored bars meet live ones', async () => {
     await store.write(
       [0, 1, 2, 3, 4].map((minute) => named('PAGED', bar(minute))),

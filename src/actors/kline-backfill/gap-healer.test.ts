@@ -1,0 +1,67 @@
+import { describe, expect, it } from 'vitest';
+import type { Interval } from '../../protocols/kline.ts';
+import type { DeepSpan, GapBar } from '../kline-persistence/gap-bars.ts';
+import type { KlineStore } from '../kline-persistence/store.ts';
+import { GapHealer, pagesOf } from './gap-healer.ts';
+
+const SECOND_US = 1_000_000n;
+const NOW_US = 1_763_000_000n * SECOND_US;
+const gap = (at: number, symbol = 'BTCUSDT', interval: Interval = '1s'): GapBar => ({
+  ...{ symbol, interval, openUs: BigInt(at) * SECOND_US },
+});
+
+describe('gap bars', () => {
+  it('are asked for by series, and in as few pages as hold them', () => {
+    const pages = pagesOf([gap(10), gap(60, 'BTCUSDT', '1m'), gap(12), gap(1009), gap(1010), gap(11, 'ETHUSDT')]);
+    expect(pages.map(({ symbol, interval, opens, limit }) => [symbol, interval, opens.length, limit])).toEqual([
+      ['BTCUSDT', '1s', 3, 1000],
+      ['BTCUSDT', '1s', 1, 1],
+      ['BTCUSDT', '1m', 1, 1],
+      ['ETHUSDT', '1s', 1, 1],
+    ]);
+  });
+});
+
+describe('a span that is out of the reach of its worker', () => {
+  it('is marked where it is stored once it is over, and only then forgotten', async () => {
+    const marked: DeepSpan[] = [];
+    const taken: number[] = [];
+    const clock = { us: NOW_US, ms: 0 };
+    const store = {
+      markGaps: async (span: DeepSpan) => marked.push(span),
+      gaps: async () => ({ bars: [], total: 0 }),
+    } as unknown as KlineStore;
+    const healer = new GapHealer({
+      venue: 'binance',
+      settings: () => ({ enabled: true, everyMs: 1_000, afterMs: 10_000, lookBackMs: 60_000 }),
+      use: (work) => work(store),
+      release: async () => {},
+      klines: () => Promise.reject(new Error('not asked')),
+      budget: { perMinute: 100, share: 1 },
+      nameOf: (symbol) => (symbol === 1 ? 'BTCUSDT' : undefined),
+      taken: (symbol) => taken.push(symbol),
+      nowUs: () => clock.us,
+      nowMs: () => clock.ms,
+    });
+    const deep = { intervals: ['1s'] as const, fromUs: NOW_US - 5n * SECOND_US, toUs: NOW_US };
+    const trouble = { holes: [], suspectFromUs: undefined, expected: 1n, deep };
+    healer.note([
+      { symbol: 1, ...trouble },
+      { symbol: 2, ...trouble },
+    ]);
+    const turn = async (seconds: number) => {
+      clock.us = NOW_US + BigInt(seconds) * SECOND_US;
+      clock.ms = seconds * 1000;
+      healer.begin();
+      healer.look();
+      await healer.end();
+    };
+    await turn(10);
+    expect([marked, taken]).toEqual([[], []]);
+    await turn(11);
+    expect(marked).toEqual([{ venue: 'binance', symbol: 'BTCUSDT', ...deep }]);
+    expect(taken).toEqual([1]);
+    await turn(12);
+    expect(marked).toHaveLength(1);
+  });
+});
