@@ -5,7 +5,7 @@ import type { KernelIngestSettings } from '../../protocols/topology.ts';
 import type { Behaviour } from '../../supervision/actor.ts';
 import { laneSnapshot } from './lane-snapshot.ts';
 import { Pipeline } from './pipeline.ts';
-import { sharedParts } from './thread-share.ts';
+import { drainTime, sharedParts } from './thread-share.ts';
 
 /** What a reader says of its lane, a few times a second. */
 export interface LanePosting {
@@ -18,7 +18,7 @@ export interface KernelIngestArgs {
   readonly settings: KernelIngestSettings;
   readonly redisUrl: string;
   readonly connectTimeoutMs: number;
-  /** Time for what was read to become durable and acknowledged when the reader is told to stop. */
+  /** Time for what was read to become durable and acknowledged when the readers are told to stop. */
   readonly drainMs: number;
   readonly statusTo: Ref<LanePosting>;
 }
@@ -52,7 +52,7 @@ export function kernelIngest(args: KernelIngestArgs): Behaviour<KernelIngestTick
 
     async end(pipeline, reason) {
       if (reason.kind === 'failure') await pipeline.close();
-      else await pipeline.stop(args.drainMs);
+      else await pipeline.stop(drainTime(args.drainMs, performance.now()));
     },
 
     summary: (pipeline) => laneSnapshot(pipeline),

@@ -20,3 +20,14 @@ export function sharedParts(): { readonly yard: SpillYard; readonly writers: Wri
   if (yard !== undefined && writers !== undefined) return { yard, writers };
   throw new TapeworksError('TW_INVARIANT', 'a reader started before the spill and the sink of its thread');
 }
+
+let drainUntilMs = Number.NEGATIVE_INFINITY;
+
+/**
+ * How long a reader of this thread may drain at its end. Readers end one after another, and each would wait as long for the
+ * same Postgres: those that follow the first have what it has left.
+ */
+export function drainTime(drainMs: number, nowMs: number): number {
+  if (nowMs > drainUntilMs + drainMs) drainUntilMs = nowMs + drainMs;
+  return Math.max(0, drainUntilMs - nowMs);
+}

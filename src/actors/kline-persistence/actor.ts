@@ -58,6 +58,8 @@ interface State {
 const ANSWER_WITHIN_MS = 2_000;
 const STORE_WITHIN_MS = 3_000;
 const PROBE_MS = 1_000;
+/** At the end: a Postgres that has not answered by then gets the bars from the spill, after the next start. */
+const LAST_STORE_MS = 1_000;
 const LAST_FLUSH_MS = 5_000;
 
 /** Runs the persistence machine: its effects are questions to workers, one transaction at a time, the spill, and timers. */
@@ -172,7 +174,7 @@ export function klinePersistence(options: KlinePersistenceOptions): Behaviour<Me
     );
     const bars = [...(machine?.held ?? []), ...snapshots.flatMap((one) => one.bars)];
     if (bars.length > 0 && machine?.mode === 'flowing') {
-      await within(STORE_WITHIN_MS, store(bars)).catch(() => putAside(bars, true));
+      await within(LAST_STORE_MS, store(bars)).catch(() => putAside(bars, true));
     } else if (bars.length > 0) await putAside(bars, true);
     for (const { worker, snapshot } of snapshots) worker.tell({ kind: 'commit', reader: 'persistence', snapshot });
   };

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { migrate, readMigrations } from '../sink/migrate.ts';
 import { KlineStore, MIGRATIONS } from './store.ts';
@@ -16,6 +17,8 @@ interface Open {
 
 const CONNECT_WITHIN_MS = 5_000;
 const STATEMENT_WITHIN_MS = 30_000;
+/** What a server that does not answer may hold up an end or the next connection. */
+const LEAVE_WITHIN_MS = 200;
 const MONTHS_AHEAD = 2;
 const PREPARE_EVERY_MS = 6 * 3_600_000;
 
@@ -51,8 +54,9 @@ export class StoreLink {
     }
   }
 
+  /** Work that is under way has a moment to end; then the connection is cut. */
   async close(): Promise<void> {
-    await this.#last;
+    await briefly(this.#last);
     if (this.#open !== undefined) await this.#drop(this.#open);
   }
 
@@ -83,6 +87,19 @@ export class StoreLink {
 
   async #drop(open: Promise<Open>): Promise<void> {
     if (this.#open === open) this.#open = undefined;
-    await open.then(({ client }) => client.end()).catch(() => undefined);
+    await briefly(open.then(leave, () => undefined));
   }
+}
+
+async function briefly(work: Promise<unknown>): Promise<void> {
+  const over = new AbortController();
+  const late = sleep(LEAVE_WITHIN_MS, undefined, { signal: over.signal }).catch(() => undefined);
+  await Promise.race([work, late]);
+  over.abort();
+}
+
+async function leave({ client }: Open): Promise<void> {
+  await briefly(client.end().catch(() => undefined));
+  // pg has no public way to let go of a server that does not even say goodbye; its socket would hold the process.
+  (client as unknown as { connection: { stream: { destroy(): void } } }).connection.stream.destroy();
 }
