@@ -62,7 +62,7 @@ describe('a first start', () => {
   });
 
   it('with a wrong file shows the line, and starts nothing', async () => {
-    place.edit('batchRows: 2000', 'batchRows: 0');
+    place.edit('batchRows: 8000', 'batchRows: 0');
     const { code, err } = await place.run(['up']);
     expect(code).toBe(78);
     expect(err).toMatch(/^config\/kernel.yaml:\d+:\d+ sink.batchRows: expected 1..100000, got 0\n/);
