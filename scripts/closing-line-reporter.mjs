@@ -10,7 +10,7 @@ export default class ClosingLineReporter {
     }
     const skipped = count.skipped + count.pending;
     setImmediate(() =>
-      process.stdout.write(`${count.passed} passed, ${count.failed} failed${skipped ? `, ${skipped} skipped` : ''}\n`),
+      process.stdout.write(`${skipped ? `${skipped} skipped\n` : ''}${count.passed} passed, ${count.failed} failed\n`),
     );
   }
 }
