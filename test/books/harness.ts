@@ -8,7 +8,7 @@ import {
   type ServiceClientConstructor,
 } from '@grpc/grpc-js';
 import { loadProtos } from '../../src/actors/publisher/grpc-server.ts';
-import { Program } from '../../src/program/program.ts';
+import { Program, type ProgramOptions } from '../../src/program/program.ts';
 import { checkConfiguration } from '../../src/supervision/topology/load.ts';
 import { VENUES } from '../../src/venues/index.ts';
 import type { Simulator } from '../../src/venues/simulation/simulator.ts';
@@ -41,7 +41,7 @@ export interface ClientLevel {
   readonly amount_exact: string;
 }
 
-const ABSENT = { state: 'down', code: 'TW_SERVER_START_FAILED', reason: 'not asked for', remedy: '' } as const;
+export const ABSENT = { state: 'down', code: 'TW_SERVER_START_FAILED', reason: 'not asked for', remedy: '' } as const;
 
 export function configurationOf(topology: string, kernel = '') {
   const files = new Map<string, Uint8Array>([
@@ -57,15 +57,27 @@ export function configurationOf(topology: string, kernel = '') {
   return { configuration: checked.value, files };
 }
 
-/** The program with the order-book plane alone, against a simulator. */
-export async function startBooks(simulator: Pick<Simulator, 'endpoints'>, topology: string, kernel = '') {
-  const program = new Program({
-    ...configurationOf(`${topology}\nklines: { enabled: false }\ningest: { enabled: false }\n`, kernel),
+/** The program against a simulator, not started yet; without servers unless some are given. */
+export function programOn(
+  simulator: Pick<Simulator, 'endpoints'>,
+  topology: string,
+  more: Partial<ProgramOptions> = {},
+  kernel = '',
+): Program {
+  return new Program({
+    ...configurationOf(topology, kernel),
     endpoints: (venue) => simulator.endpoints(venue),
     postgres: ABSENT,
     redis: ABSENT,
     onWarning: () => {},
+    ...more,
   });
+}
+
+/** The program with the order-book plane alone, against a simulator. */
+export async function startBooks(simulator: Pick<Simulator, 'endpoints'>, topology: string, kernel = '') {
+  const alone = `${topology}\nklines: { enabled: false }\ningest: { enabled: false }\n`;
+  const program = programOn(simulator, alone, {}, kernel);
   const outcome = await program.start();
   if (outcome.kind !== 'applied') throw new Error(JSON.stringify(outcome));
   const { port } = (await program.system.summary('/serving/publisher')) as { port: number };

@@ -5,9 +5,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { Program } from '../../src/program/program.ts';
+import type { Program } from '../../src/program/program.ts';
 import { type Simulator, startSimulator } from '../../src/venues/simulation/simulator.ts';
-import { configurationOf, until } from '../books/harness.ts';
+import { programOn, until } from '../books/harness.ts';
 
 const root = fileURLToPath(new URL('../../..', import.meta.url));
 const TOPOLOGY = `
@@ -18,7 +18,6 @@ book: { enabled: false }
 klines: { workers: 1, intervals: [1s], grace: 200ms, discovery: { enabled: false } }
 ingest: { enabled: false }
 `;
-const ABSENT = { state: 'down', code: 'TW_SERVER_START_FAILED', reason: 'not asked for', remedy: '' } as const;
 /** BTCUSDT 1s 2026-11-16T05:00:00.000Z 97234 97235 97230 97231 0.5 x12 closed r1 COMPLETE */
 const LINE = /^BTCUSDT 1s \S+ [\d.]+ [\d.]+ [\d.]+ [\d.]+ [\d.]+ x\d+ closed r\d+ (COMPLETE|QUIET|PARTIAL_FIRST)$/;
 
@@ -29,13 +28,7 @@ let folder: string;
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'tapeworks-klines-'));
   simulator = await startSimulator({ port: 0, seed: 1, rate: 20 });
-  program = new Program({
-    ...configurationOf(TOPOLOGY),
-    endpoints: (venue) => simulator.endpoints(venue),
-    postgres: ABSENT,
-    redis: ABSENT,
-    onWarning: () => {},
-  });
+  program = programOn(simulator, TOPOLOGY);
   expect(await program.start()).toMatchObject({ kind: 'applied' });
   const closed = () => program.klines.live.series('binance', 'BTCUSDT', '1s').filter(({ bar }) => bar.closed).length;
   await until(() => closed() >= 3, 'three closed bars');

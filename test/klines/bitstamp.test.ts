@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { Program } from '../../src/program/program.ts';
+import type { Program } from '../../src/program/program.ts';
 import type { BarView } from '../../src/protocols/console-api.ts';
 import { type Simulator, startSimulator } from '../../src/venues/simulation/simulator.ts';
-import { configurationOf, until } from '../books/harness.ts';
+import { programOn, until } from '../books/harness.ts';
 import { closedBars, expectTruth } from './harness.ts';
 
 const TOPOLOGY = `
@@ -13,7 +13,6 @@ book: { enabled: false }
 klines: { workers: 1, intervals: [1s, 1m], grace: 300ms, discovery: { enabled: false } }
 ingest: { enabled: false }
 `;
-const ABSENT = { state: 'down', code: 'TW_SERVER_START_FAILED', reason: 'not asked for', remedy: '' } as const;
 const SYMBOL = 'bitstamp:btcusd';
 /** More than the holes that a symbol could once have before it dropped trades. */
 const RESTARTS = 10;
@@ -26,13 +25,7 @@ afterEach(async () => {
 async function start() {
   const simulator = await startSimulator({ port: 0, seed: 21, rate: 50 });
   stops.push(() => simulator.stop());
-  const program = new Program({
-    ...configurationOf(TOPOLOGY),
-    endpoints: (venue) => simulator.endpoints(venue),
-    postgres: ABSENT,
-    redis: ABSENT,
-    onWarning: () => {},
-  });
+  const program = programOn(simulator, TOPOLOGY);
   stops.push(() => program.stop());
   expect(await program.start()).toMatchObject({ kind: 'applied' });
   const seen = new Map<number, string[]>();

@@ -78,7 +78,9 @@ describe('stored bars', () => {
     world.simulator.clearFaults();
     await sleep(3_000);
     const verdict = await world.judge([...SYMBOLS, ...listed], ['1s', '1m', '3m'], EXCUSED_MS);
-    expect(verdict, `${label} ${JSON.stringify([...struck])} ${world.program.health}`).toEqual(FLAWLESS);
+    expect(verdict, `${label} ${JSON.stringify([...struck])} ${JSON.stringify(world.program.report)}`).toEqual(
+      FLAWLESS,
+    );
     expect(world.program.symbols).toEqual(expect.arrayContaining(listed));
     const rows = await world.rows();
     expect(rows.filter(({ quality }) => quality === 'repaired').length).toBeGreaterThan(0);

@@ -8,7 +8,7 @@ import type { Interval } from '../../src/protocols/kline.ts';
 import { startPostgres } from '../../src/servers/postgres.ts';
 import { type Simulator, startSimulator } from '../../src/venues/simulation/simulator.ts';
 import { until } from '../books/harness.ts';
-import { BarsChild } from './child.ts';
+import { ProgramProcess } from './program-process.ts';
 import { TruthSeries } from './truth.ts';
 
 const topology = (heal: string, repair: boolean) => `
@@ -43,16 +43,17 @@ async function world() {
   client.on('error', () => {});
   await client.connect();
   stops.push(() => client.end());
-  let child: BarsChild | undefined;
-  stops.push(() => child?.end('SIGKILL'));
+  let program: ProgramProcess | undefined;
+  stops.push(() => program?.kill());
   const endpoints = { binance: simulator.endpoints('binance'), bitstamp: simulator.endpoints('bitstamp') };
   return {
     simulator,
-    begin(heal: string, repair: boolean) {
-      child = new BarsChild({ topology: topology(heal, repair), data: folder, postgresUrl: postgres.url, endpoints });
+    async begin(heal: string, repair: boolean) {
+      program = new ProgramProcess({ topology: topology(heal, repair), folder, postgresUrl: postgres.url, endpoints });
+      await program.start();
     },
-    kill: () => child!.end('SIGKILL'),
-    healthReason: () => child?.report?.health.reason ?? '',
+    kill: () => program!.kill(),
+    healthReason: () => program?.report?.health.reason ?? '',
     untilRows: async (sql: string, isEnough: (rows: number) => boolean) => {
       let found: number | undefined;
       let asking: Promise<void> | undefined;
@@ -69,7 +70,7 @@ async function world() {
             });
           return found !== undefined && isEnough(found);
         },
-        () => `${found} rows; ${JSON.stringify(child?.report)} ${child?.log}`,
+        () => `${found} rows; ${JSON.stringify(program?.report)} ${program?.log}`,
       );
       await asking;
     },
@@ -102,7 +103,7 @@ const whole = `SELECT symbol FROM klines WHERE closed AND "interval" = '1s' AND 
 describe('stored bars that stayed gaps', () => {
   it("become the venue's own after the process was killed and begins again", async () => {
     const it = await world();
-    it.begin(OFF, false);
+    await it.begin(OFF, false);
     await it.untilRows(whole, (rows) => rows === 2);
     for (const symbol of ['BTCUSDT', 'ETHUSDT']) {
       it.simulator.fault({ kind: 'dropped-trades', venue: 'binance', symbol, count: 30 });
@@ -112,7 +113,7 @@ describe('stored bars that stayed gaps', () => {
     const before = await it.bars(`quality = 'gap'`);
     expect(before.length).toBeGreaterThan(1);
 
-    it.begin(ON, true);
+    await it.begin(ON, true);
     await it.untilRows(GAPS, (rows) => rows === 0);
     await it.kill();
     const healed = await it.bars(`quality = 'repaired' AND first_id = 0`);
@@ -124,7 +125,7 @@ describe('stored bars that stayed gaps', () => {
 
   it('wait in health while the venue fails, one that it does not know for ever, and hold up no other', async () => {
     const it = await world();
-    it.begin(OFF, false);
+    await it.begin(OFF, false);
     await it.untilRows(whole, (rows) => rows === 2);
     await it.kill();
     const [first] = (await it.bars(`symbol = 'BTCUSDT' AND "interval" = '1s' AND quality = 'complete'`)).slice(-1);
@@ -134,7 +135,7 @@ describe('stored bars that stayed gaps', () => {
       volume, quote_volume, taker_volume, taker_quote_volume, trades, first_id, last_id, closed, quality, revision
       FROM klines WHERE quality = 'gap'`);
     it.simulator.fault({ kind: 'http-500', venue: 'binance', durationMs: 6_000 });
-    it.begin(ON, true);
+    await it.begin(ON, true);
     await until(
       () => /2 gap bars being healed \(.*500/.test(it.healthReason()),
       () => it.healthReason(),

@@ -70,6 +70,9 @@ describe('no closed bar is lost, none is wrong and no revision falls', () => {
     }
     await sleep(3_000);
     const verdict = await world.judge(SYMBOLS, ['1s', '1m', '3m'], EXCUSED_MS);
-    expect(verdict, `${label} ${order.join(', ')} ${world.program.health} ${world.program.log}`).toEqual(FLAWLESS);
+    expect(
+      verdict,
+      `${label} ${order.join(', ')} ${JSON.stringify(world.program.report)} ${world.program.log}`,
+    ).toEqual(FLAWLESS);
   });
 });

@@ -1,8 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { Program } from '../../src/program/program.ts';
 import { binance } from '../../src/venues/binance/index.ts';
 import { startSimulator } from '../../src/venues/simulation/simulator.ts';
-import { configurationOf } from '../books/harness.ts';
+import { programOn } from '../books/harness.ts';
 
 const TOPOLOGY = (connections: number) => `
 instruments:
@@ -12,7 +11,6 @@ book: { enabled: false }
 klines: { workers: 2, intervals: [1m], venues: [binance], repair: false, symbols: { include: ["N*USDT", BTCUSDT] } }
 ingest: { enabled: false }
 `;
-const ABSENT = { state: 'down', code: 'TW_SERVER_START_FAILED', reason: 'not asked for', remedy: '' } as const;
 const LISTED = 1_500;
 const PATIENCE_MS = 60_000;
 const SYMBOLS = Array.from({ length: LISTED }, (_, at) => `N${at.toString(36).toUpperCase().padStart(3, '0')}-USD`);
@@ -36,13 +34,7 @@ async function start(connections: number) {
     symbols: ['BTC-USD', ...SYMBOLS],
   });
   stops.push(() => simulator.stop());
-  const program = new Program({
-    ...configurationOf(TOPOLOGY(connections)),
-    endpoints: (venue) => simulator.endpoints(venue),
-    postgres: ABSENT,
-    redis: ABSENT,
-    onWarning: () => {},
-  });
+  const program = programOn(simulator, TOPOLOGY(connections));
   stops.push(() => program.stop());
   expect(await program.start()).toMatchObject({ kind: 'applied' });
   /** Waits until all symbols were found and so many of them have their worker. */

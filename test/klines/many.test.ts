@@ -66,6 +66,6 @@ describe('symbols that are listed while the program runs', () => {
     world.program.tell({ kind: 'end-worker', worker: random.below(WORKERS) });
     await sleep(8_000);
     const verdict = await world.judge(['binance:BTCUSDT', ...wanted], ['1s', '1m'], EXCUSED_MS);
-    expect(verdict, `${label} ${world.program.health} ${world.program.log}`).toEqual(FLAWLESS);
+    expect(verdict, `${label} ${JSON.stringify(world.program.report)} ${world.program.log}`).toEqual(FLAWLESS);
   });
 });

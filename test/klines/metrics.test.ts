@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { Program } from '../../src/program/program.ts';
+import type { Program } from '../../src/program/program.ts';
 import { type Simulator, startSimulator } from '../../src/venues/simulation/simulator.ts';
-import { configurationOf, until } from '../books/harness.ts';
+import { programOn, until } from '../books/harness.ts';
 
 const TOPOLOGY = `
 instruments:
@@ -11,7 +11,6 @@ book: { enabled: false }
 klines: { workers: 2, intervals: [1s], grace: 300ms, discovery: { enabled: false } }
 ingest: { enabled: false }
 `;
-const ABSENT = { state: 'down', code: 'TW_SERVER_START_FAILED', reason: 'not asked for', remedy: '' } as const;
 
 let simulator: Simulator;
 let program: Program;
@@ -28,13 +27,7 @@ function samplesOf(text: string): ReadonlyMap<string, number> {
 describe('what Prometheus is told of the bars', () => {
   it('are figures of workers, repairs, feeds and clocks, with labels that cannot grow with the symbols', async () => {
     simulator = await startSimulator({ port: 0, seed: 41, rate: 50 });
-    program = new Program({
-      ...configurationOf(TOPOLOGY),
-      endpoints: (venue) => simulator.endpoints(venue),
-      postgres: ABSENT,
-      redis: ABSENT,
-      onWarning: () => {},
-    });
+    program = programOn(simulator, TOPOLOGY);
     await program.start();
     let samples: ReadonlyMap<string, number> = new Map();
     const look = () => {

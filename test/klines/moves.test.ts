@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { Program } from '../../src/program/program.ts';
+import type { Program } from '../../src/program/program.ts';
 import type { BarView } from '../../src/protocols/console-api.ts';
 import { type Simulator, startSimulator } from '../../src/venues/simulation/simulator.ts';
-import { configurationOf, until } from '../books/harness.ts';
+import { programOn, until } from '../books/harness.ts';
 import { exactBar, viewNumbers } from './view-truth.ts';
 
 // Holes are left as they are: a trade that a move loses cannot be fetched again, and shows.
@@ -17,7 +17,6 @@ book: { enabled: false }
 klines: { workers: ${workers}, intervals: [1s, 1m], grace: 500ms, repair: false, symbols: { exclude: [XRP*${more}] } }
 ingest: { enabled: false }
 `;
-const ABSENT = { state: 'down', code: 'TW_SERVER_START_FAILED', reason: 'not asked for', remedy: '' } as const;
 const CONFIGURED = ['BTCUSDT', 'ETHUSDT', 'SOLUSDT', 'ETHBTC'].map((symbol) => `binance:${symbol}`);
 const FOUND = ['AAA', 'BBB', 'CCC', 'DDD', 'EEE', 'FFF'];
 const CHANGES = process.env['TAPEWORKS_LONG'] === '1' ? [3, 1, 4, 2, 3, 1, 2, 4, 1, 3] : [3, 1, 4, 2];
@@ -31,13 +30,7 @@ async function start(): Promise<{ simulator: Simulator; program: Program }> {
   // Three times the venue's own pace, and every trade of it in some bar.
   const simulator = await startSimulator({ port: 0, seed: 7, rate: 100 });
   stops.push(() => simulator.stop());
-  const program = new Program({
-    ...configurationOf(TOPOLOGY(2)),
-    endpoints: (venue) => simulator.endpoints(venue),
-    postgres: ABSENT,
-    redis: ABSENT,
-    onWarning: () => {},
-  });
+  const program = programOn(simulator, TOPOLOGY(2));
   stops.push(() => program.stop());
   expect(await program.start()).toMatchObject({ kind: 'applied' });
   return { simulator, program };

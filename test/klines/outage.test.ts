@@ -11,7 +11,7 @@ import type { SpillRecord } from '../../src/protocols/spill-layout.ts';
 import { type EmbeddedPostgres, startPostgres } from '../../src/servers/postgres.ts';
 import { startSimulator } from '../../src/venues/simulation/simulator.ts';
 import { until } from '../books/harness.ts';
-import { BarsChild, type ChildReport } from './child.ts';
+import { ProgramProcess, type ProgramReport } from './program-process.ts';
 import { expectStoredTruth } from './stored-truth.ts';
 
 const TOPOLOGY = `
@@ -54,28 +54,24 @@ async function world() {
   let postgres: EmbeddedPostgres = await startPostgres({ folder: join(folder, 'postgres') });
   stops.push(() => postgres.stop());
   const { url } = postgres;
-  let child: BarsChild | undefined;
-  const orders = {
+  const program = new ProgramProcess({
     topology: TOPOLOGY,
-    data: folder,
+    folder,
     postgresUrl: url,
     endpoints: { binance: simulator.endpoints('binance'), bitstamp: simulator.endpoints('bitstamp') },
-  };
-  stops.push(() => child?.end('SIGKILL'));
+  });
+  stops.push(() => program.kill());
   return {
     simulator,
-    begin() {
-      child = new BarsChild(orders);
-    },
-    end: (signal: NodeJS.Signals) => child!.end(signal),
+    program,
     stopPostgres: () => postgres.stop(),
     async startPostgres() {
       postgres = await startPostgres({ folder: join(folder, 'postgres'), port: Number(new URL(url).port) });
     },
-    reported: (what: string, is: (report: ChildReport) => boolean) =>
+    reported: (what: string, is: (report: ProgramReport) => boolean) =>
       until(
-        () => child?.report !== undefined && is(child.report),
-        () => `${what}: ${JSON.stringify(child?.report)} ${child?.log}`,
+        () => program.report !== undefined && is(program.report),
+        () => `${what}: ${JSON.stringify(program.report)} ${program.log}`,
       ),
     async query<R extends pg.QueryResultRow>(sql: string): Promise<R[]> {
       const client = new pg.Client({ connectionString: url });
@@ -100,7 +96,7 @@ async function world() {
 describe('bars while Postgres is out', () => {
   it('are all in the table afterwards, though the process was killed in the outage and started in it again', async () => {
     const it = await world();
-    it.begin();
+    await it.program.start();
     await it.reported('all symbols placed', ({ symbols }) => symbols.placed === 4);
     const closed = `SELECT symbol FROM klines WHERE closed AND quality = 'complete' GROUP BY symbol HAVING count(*) >= 2`;
     await untilRows(() => it.query(closed).catch(() => []), 4);
@@ -110,26 +106,26 @@ describe('bars while Postgres is out', () => {
     await it.reported('health says so', ({ health }) =>
       /Postgres is out .* closed bars wait in the spill/.test(health.reason),
     );
-    await it.end('SIGKILL');
+    await it.program.kill();
     const before = await it.spilled();
     expect(new Set(before.map(({ venue, symbol }) => `${venue}:${symbol}`)).size).toBe(4);
 
-    it.begin();
+    await it.program.start();
     await it.reported('more bars in the spill', ({ persistence, symbols }) => {
       return symbols.placed === 4 && persistence.spill.bars >= before.length + 12;
     });
-    await it.end('SIGKILL');
+    await it.program.kill();
     const spilled = await it.spilled();
     expect(spilled.length).toBeGreaterThan(before.length);
 
     await it.startPostgres();
-    it.begin();
+    await it.program.start();
     await it.reported('the spill stored', ({ persistence }) => {
       return persistence.mode === 'flowing' && persistence.spill.bars === 0;
     });
     await it.reported('health', ({ health }) => health.status === 'OK');
     await expectStoredTruth(it.simulator, (sql) => it.query(sql), ['BTCUSDT', 'ETHUSDT']);
-    await it.end('SIGTERM');
+    await it.program.stop();
 
     const rows = await it.query<{ key: string; revision: number }>(
       `SELECT venue || ' ' || symbol || ' ' || "interval" || ' ' || (extract(epoch from open_time) * 1000000)::bigint AS key,

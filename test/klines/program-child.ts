@@ -1,20 +1,19 @@
 // The program as a process of its own, to be killed. Its orders come in the environment:
 //   KLINES_PROGRAM   JSON of ProgramOrders
-// It tells its gRPC address once it is up, and ends a partition worker's thread when told to.
+// It tells its gRPC address once it is up and how it is from then on, and ends a partition worker's thread when told to.
 import { Program } from '../../src/program/program.ts';
-import { configurationOf } from '../books/harness.ts';
-import type { ProgramOrders, ToChild, ToParent } from './program-process.ts';
+import { ABSENT, configurationOf } from '../books/harness.ts';
+import type { ProgramOrders, ProgramReport, ToChild, ToParent } from './program-process.ts';
 
 const orders = JSON.parse(process.env['KLINES_PROGRAM'] ?? '{}') as ProgramOrders;
-const ABSENT = { state: 'down', code: 'TW_SERVER_START_FAILED', reason: 'not asked for', remedy: '' } as const;
 /** Venues that are not simulated are not there: nothing listens on the discard port. */
 const NOWHERE = { wsUrl: 'ws://127.0.0.1:9', restUrl: 'http://127.0.0.1:9' };
 const tell = (message: ToParent) => process.send?.(message);
 
 const program = new Program({
-  ...configurationOf(orders.topology, `data: ${orders.folder}`),
+  ...configurationOf(orders.topology, `data: ${orders.folder}\nspill: { minFreeBytes: 64MiB }\n`),
   endpoints: (venue) => orders.endpoints[venue] ?? NOWHERE,
-  postgres: { state: 'up', url: orders.postgresUrl, origin: 'embedded', stop: async () => {} },
+  postgres: { state: 'up', url: orders.postgresUrl, origin: 'configured', stop: async () => {} },
   redis: ABSENT,
   onWarning: (warning) => process.stderr.write(`${warning}\n`),
 });
@@ -25,10 +24,19 @@ if (outcome.kind !== 'applied') {
 }
 tell({ kind: 'up', grpc: program.grpcAddress! });
 
-setInterval(() => {
-  const { symbols } = program.klines.bars.catalogue();
-  tell({ kind: 'state', symbols, health: JSON.stringify(program.health().parts) });
-}, 250);
+async function report(): Promise<void> {
+  const [persistence, symbols] = await Promise.all([
+    program.system.summary('/klines/persistence') as Promise<ProgramReport['persistence']>,
+    program.system.summary('/klines/symbols') as Promise<ProgramReport['symbols']>,
+  ]);
+  const health = program.health().parts.find(({ name }) => name === 'klines')!;
+  tell({
+    kind: 'report',
+    report: { health, catalogue: program.klines.bars.catalogue().symbols, persistence, symbols },
+  });
+}
+// One that ends or begins anew does not answer; the next report comes soon.
+setInterval(() => report().catch(() => undefined), 250);
 
 process.on('message', (message: ToChild) => {
   if (message.kind === 'end-worker') program.system.restart(`/klines/worker-${message.worker}`);

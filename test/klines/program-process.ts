@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
+import type { HealthPart } from '../../src/protocols/console-api.ts';
 
 export interface ProgramOrders {
   readonly topology: string;
@@ -9,10 +10,22 @@ export interface ProgramOrders {
   readonly folder: string;
 }
 
+/** How the K-lines of a life are. */
+export interface ProgramReport {
+  readonly health: HealthPart;
+  readonly catalogue: readonly string[];
+  readonly persistence: {
+    readonly mode: string;
+    readonly inMemory: number;
+    readonly spill: { readonly bars: number };
+  };
+  readonly symbols: { readonly symbols: number; readonly placed: number };
+}
+
 export type ToChild = { readonly kind: 'end-worker'; readonly worker: number } | { readonly kind: 'stop' };
 export type ToParent =
   | { readonly kind: 'up'; readonly grpc: string }
-  | { readonly kind: 'state'; readonly symbols: readonly string[]; readonly health: string };
+  | { readonly kind: 'report'; readonly report: ProgramReport };
 
 const program = fileURLToPath(new URL('./program-child.js', import.meta.url));
 const LOG_CHARACTERS = 20_000;
@@ -21,14 +34,18 @@ const LOG_CHARACTERS = 20_000;
 export class ProgramProcess {
   readonly #orders: ProgramOrders;
   #child: ChildProcess | undefined;
-  /** Symbols in the catalogue, as the present life last told. */
-  symbols: readonly string[] = [];
-  health = '';
+  /** What the present life last told of itself. */
+  report: ProgramReport | undefined;
   log = '';
   lives = 0;
 
   constructor(orders: ProgramOrders) {
     this.#orders = orders;
+  }
+
+  /** Symbols in the catalogue. */
+  get symbols(): readonly string[] {
+    return this.report?.catalogue ?? [];
   }
 
   /** Starts a life and gives its gRPC address. */
@@ -39,7 +56,7 @@ export class ProgramProcess {
     });
     this.#child = child;
     this.lives++;
-    this.symbols = [];
+    this.report = undefined;
     child.stderr?.setEncoding('utf8').on('data', (text: string) => {
       this.log = (this.log + text).slice(-LOG_CHARACTERS);
     });
@@ -47,10 +64,7 @@ export class ProgramProcess {
       child.once('exit', (code, signal) => reject(new Error(`the program ended: ${code} ${signal} ${this.log}`)));
       child.on('message', (message: ToParent) => {
         if (message.kind === 'up') resolve(message.grpc);
-        else {
-          this.symbols = message.symbols;
-          this.health = message.health;
-        }
+        else this.report = message.report;
       });
     });
   }

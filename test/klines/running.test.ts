@@ -5,12 +5,12 @@ import { type Client, credentials, loadPackageDefinition, type ServiceClientCons
 import pg from 'pg';
 import { afterEach, describe, expect, it } from 'vitest';
 import { loadProtos } from '../../src/actors/publisher/grpc-server.ts';
-import { Program } from '../../src/program/program.ts';
+import type { Program } from '../../src/program/program.ts';
 import type { BarView } from '../../src/protocols/console-api.ts';
 import type { ServerAvailability } from '../../src/servers/index.ts';
 import { startPostgres } from '../../src/servers/postgres.ts';
 import { type Simulator, startSimulator } from '../../src/venues/simulation/simulator.ts';
-import { configurationOf, until } from '../books/harness.ts';
+import { ABSENT, programOn, until } from '../books/harness.ts';
 import { closedBars, completeBars, expectTruth } from './harness.ts';
 
 const TOPOLOGY = `
@@ -22,7 +22,6 @@ book: { enabled: false }
 klines: { workers: 2, intervals: [1s, 1m], grace: 300ms, discovery: { enabled: false } }
 ingest: { enabled: false }
 `;
-const ABSENT = { state: 'down', code: 'TW_SERVER_START_FAILED', reason: 'not asked for', remedy: '' } as const;
 const BARS_WANTED = 3;
 const SYMBOLS = ['binance:BTCUSDT', 'binance:ETHUSDT', 'bitstamp:btcusd', 'bitstamp:ethusd'];
 
@@ -38,13 +37,7 @@ async function simulate(): Promise<Simulator> {
 }
 
 async function start(simulator: Simulator, postgres: ServerAvailability = ABSENT, topology = TOPOLOGY) {
-  const program = new Program({
-    ...configurationOf(topology),
-    endpoints: (venue) => simulator.endpoints(venue),
-    postgres,
-    redis: ABSENT,
-    onWarning: () => {},
-  });
+  const program = programOn(simulator, topology, { postgres });
   stops.push(() => program.stop());
   const outcome = await program.start();
   expect(outcome).toMatchObject({ kind: 'applied' });

@@ -1,7 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { Program } from '../../src/program/program.ts';
 import { type Simulator, startSimulator } from '../../src/venues/simulation/simulator.ts';
-import { configurationOf, until } from '../books/harness.ts';
+import { programOn, until } from '../books/harness.ts';
 
 const TOPOLOGY = `
 instruments:
@@ -12,7 +11,6 @@ book: { enabled: false }
 klines: { workers: 1, intervals: [1s], grace: 300ms, deadAfter: 1s, discovery: { enabled: false } }
 ingest: { enabled: false }
 `;
-const ABSENT = { state: 'down', code: 'TW_SERVER_START_FAILED', reason: 'not asked for', remedy: '' } as const;
 
 const stops: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
@@ -24,13 +22,7 @@ async function start(prepare: (simulator: Simulator) => void = () => {}) {
   stops.push(() => simulator.stop());
   prepare(simulator);
   const warnings: string[] = [];
-  const program = new Program({
-    ...configurationOf(TOPOLOGY),
-    endpoints: (venue) => simulator.endpoints(venue),
-    postgres: ABSENT,
-    redis: ABSENT,
-    onWarning: (warning) => warnings.push(warning),
-  });
+  const program = programOn(simulator, TOPOLOGY, { onWarning: (warning) => warnings.push(warning) });
   stops.push(() => program.stop());
   expect(await program.start()).toMatchObject({ kind: 'applied' });
   const feeds = () => program.klines.bars.catalogue().feeds;
