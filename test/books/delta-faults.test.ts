@@ -80,10 +80,12 @@ describe.each(VENUES)('the incremental book of %s', (venue) => {
   });
 
   it('is out after an ack that nothing follows, says so, and is asked for again', async () => {
-    rig.fault({ kind: 'ack-then-silence', venue, count: 1, symbol: BTC.symbols[venue]! });
+    // It is asked for again at once: silent until told otherwise, or the book may be back before we look.
+    rig.fault({ kind: 'ack-then-silence', venue, durationMs: 60_000, symbol: BTC.symbols[venue]! });
     rig.fault({ kind: 'disconnect', venue });
     await rig.untilFeed(venue, (feed) => feed.reason === 'acked-then-silent', 'acked, then silent');
     expect(rig.isIn(venue)).toBe(false);
+    rig.simulator.clearFaults();
     await rig.untilRight();
   });
 
