@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 // The command `tapeworks`: checks the Node version, builds what is out of date, then hands over to the compiled program.
-import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const [major, minor] = process.versions.node.split('.').map(Number);
@@ -11,10 +11,15 @@ if (major < 20 || (major === 20 && minor < 19)) {
   );
   process.exit(78);
 }
-const builder = fileURLToPath(new URL('../scripts/build.mjs', import.meta.url));
+const root = fileURLToPath(new URL('..', import.meta.url));
 // An installed image ships dist/ without the build tools.
-if (existsSync(fileURLToPath(new URL('../node_modules/typescript', import.meta.url)))) {
-  const built = spawnSync(process.execPath, [builder], { stdio: ['ignore', 'inherit', 'inherit'] });
-  if (built.status !== 0) process.exit(70);
+if (existsSync(join(root, 'node_modules/typescript'))) {
+  const { build } = await import('../scripts/build/build.mjs');
+  try {
+    await build({ root, check: false, say: (text) => process.stderr.write(`${text}\n`) });
+  } catch (error) {
+    process.stderr.write(`\n${error.message}\n`);
+    process.exit(70);
+  }
 }
 await import('../dist/src/cli/main.js');
