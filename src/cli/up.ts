@@ -96,13 +96,10 @@ async function up(read: ReadConfiguration, options: Settings): Promise<number> {
     });
     const running = program;
     logLifecycle(running.system.events, log);
-    const outcome = await progress.step('actors', () => running.start());
-    if (outcome.kind !== 'applied') {
-      throw new TapeworksError('TW_START_FAILED', `the topology did not come up: ${outcome.reason}`);
-    }
-    if (redis.state === 'up') {
-      await progress.step('collector', () => collect(options.folder, venues.text, redis.url, stops));
-    }
+    await allEnded([
+      progress.step('actors', () => bringUp(running)),
+      redis.state === 'up' && progress.step('collector', () => collect(options.folder, venues.text, redis.url, stops)),
+    ]);
     if (read.config.kernel.topology.watch) stops.push(watch(running, read, options.folder, log));
     progress.ready(running, postgres, redis, options.live);
     void running.system.ended.then((reason) => {
@@ -118,6 +115,18 @@ async function up(read: ReadConfiguration, options: Settings): Promise<number> {
     if (stops.length > 0) progress.stopped((performance.now() - stoppingMs) / 1000);
     forget();
   }
+}
+
+async function bringUp(program: Program): Promise<void> {
+  const outcome = await program.start();
+  if (outcome.kind !== 'applied') {
+    throw new TapeworksError('TW_START_FAILED', `the topology did not come up: ${outcome.reason}`);
+  }
+}
+
+/** Waits for all even where one fails: what is still starting could not be stopped. */
+async function allEnded(steps: readonly (Promise<void> | false)[]): Promise<void> {
+  for (const end of await Promise.allSettled(steps)) if (end.status === 'rejected') throw end.reason;
 }
 
 /** Everything but the servers' programs, which would only have to be fetched again. */

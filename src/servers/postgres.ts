@@ -1,4 +1,4 @@
-import { spawnSync } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import {
   chmodSync,
@@ -11,6 +11,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
+import { promisify } from 'node:util';
 import pg from 'pg';
 import { TapeworksError } from '../protocols/errors/index.ts';
 import { findPostgres, type PostgresBinaries } from './postgres-binaries.ts';
@@ -60,7 +61,7 @@ export async function startPostgres(options: EmbeddedPostgresOptions): Promise<E
   mkdirSync(dirname(folder), { recursive: true });
   await claimFolder({ name: 'postgres', folder });
   if (options.reset) rmSync(folder, { recursive: true, force: true });
-  const password = initialise(folder, binaries, account, options.say);
+  const password = await initialise(folder, binaries, account, options.say);
   const port = options.port === undefined || options.port === 0 ? await freePort() : options.port;
   const url = `postgres://${USER}:${password}@127.0.0.1:${port}/postgres`;
   const server = await ServerProcess.start({
@@ -100,12 +101,12 @@ function settingArguments(port: number, settings: Readonly<Record<string, string
 }
 
 /** Runs initdb once. A folder without our mark of a finished initdb was interrupted, and starts over. */
-function initialise(
+async function initialise(
   folder: string,
   binaries: PostgresBinaries,
   account: Account | undefined,
   say: EmbeddedPostgresOptions['say'],
-): string {
+): Promise<string> {
   const major = binaries.version.split('.')[0];
   const secret = `${folder}.secret`;
   if (existsSync(join(folder, 'PG_VERSION')) && existsSync(secret)) {
@@ -129,20 +130,30 @@ function initialise(
     chownSync(folder, account.uid, account.gid);
     chownSync(passwordFile, account.uid, account.gid);
   }
-  const made = spawnSync(
-    binaries.initdb,
-    ['-D', folder, '-U', USER, '-E', 'UTF8', '--locale=C', '-A', 'scram-sha-256', `--pwfile=${passwordFile}`],
-    {
-      encoding: 'utf8',
+  const args = [
+    '-D',
+    folder,
+    '-U',
+    USER,
+    '-E',
+    'UTF8',
+    '--locale=C',
+    '-A',
+    'scram-sha-256',
+    `--pwfile=${passwordFile}`,
+  ];
+  try {
+    await promisify(execFile)(binaries.initdb, args, {
       cwd: folder,
       env: { PATH: process.env['PATH'], LANG: 'C', LC_ALL: 'C' },
       ...(account && { uid: account.uid, gid: account.gid }),
-    },
-  );
-  rmSync(passwordFile, { force: true });
-  if (made.status !== 0) {
+    });
+  } catch (error) {
     rmSync(folder, { recursive: true, force: true });
-    throw new TapeworksError('TW_SERVER_START_FAILED', `initdb failed in ${folder}: ${made.stderr || made.error}`);
+    const { stderr, message } = error as Error & { stderr?: string };
+    throw new TapeworksError('TW_SERVER_START_FAILED', `initdb failed in ${folder}: ${stderr || message}`);
+  } finally {
+    rmSync(passwordFile, { force: true });
   }
   // Written last: it marks the initialisation as whole.
   writeFileSync(secret, `${password}\n`, { mode: 0o600 });
