@@ -10,6 +10,8 @@ export class Fingerprints {
   #root;
   #memory;
   #known;
+  /** Several steps have the same inputs. */
+  #seen = new Map();
   #isChanged = false;
 
   /** @param memory where to remember; a file that is lost or damaged costs one reading of everything. */
@@ -27,6 +29,12 @@ export class Fingerprints {
   }
 
   #contentOf(file) {
+    const seen = this.#seen.get(file) ?? this.#look(file);
+    this.#seen.set(file, seen);
+    return seen;
+  }
+
+  #look(file) {
     const path = join(this.#root, file);
     const { size, mtimeMs, ctimeMs } = statSync(path);
     const known = this.#known.get(file);
