@@ -1,5 +1,6 @@
 // How long silence is borne: the venue's facts say it, the operator may say otherwise.
-import type { Cadence, Keepalive, StreamFacts, VenueFacts } from '../protocols/venue.ts';
+import type { Cadence, Keepalive, StreamFacts } from '../protocols/venue.ts';
+import type { Venue } from './venue.ts';
 
 export interface Patience {
   /** For a book that comes on a timer: how long it may be silent. */
@@ -11,10 +12,16 @@ export interface Patience {
 /** Signs of life are asked for three times within the time in which one is needed. */
 export const ASKED_WITHIN = 3;
 
-/** The facts with the operator's times in place of the venue's. */
-export function withPatience(facts: VenueFacts, patience: Patience): VenueFacts {
-  const streams = Object.entries(facts.streams).map(([kind, stream]) => [kind, patientStream(stream, patience)]);
-  return { ...facts, streams: Object.fromEntries(streams), keepalive: patientKeepalive(facts.keepalive, patience) };
+/** The venue with the operator's times in place of its own. */
+export function patientVenue(venue: Venue, patience: Patience): Venue {
+  const { streams, keepalive } = venue.facts;
+  const patient = Object.entries(streams).map(([kind, stream]) => [kind, patientStream(stream, patience)]);
+  const facts = {
+    ...venue.facts,
+    streams: Object.fromEntries(patient),
+    keepalive: patientKeepalive(keepalive, patience),
+  };
+  return { ...venue, facts };
 }
 
 function patientStream(stream: StreamFacts, patience: Patience): StreamFacts {

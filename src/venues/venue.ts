@@ -33,7 +33,7 @@ export interface Walker {
   /** The depth to which the venue wants an incremental book cut after each update; none where it sends all levels. */
   readonly bookCut?: number;
   /** Where the snapshot is fetched that a venue's diffs stand on; none where the stream itself begins with one. */
-  snapshotUrl?(restUrl: string, symbol: string): string;
+  readonly snapshotUrl?: ((restUrl: string, symbol: string) => string) | undefined;
 }
 
 export function streamFacts(facts: VenueFacts, kind: StreamKind): StreamFacts {

@@ -9,7 +9,9 @@ import { openHistogram } from '../../supervision/telemetry/telemetry.ts';
 import { venueNamed } from '../../venues/index.ts';
 import { BookWriter } from '../merger/book-memory.ts';
 import { Exchange } from './exchange.ts';
+import { Rehearsal } from './rehearsal.ts';
 import { TradeWriter } from './trade-writer.ts';
+import { wantedStreams } from './wanted-streams.ts';
 
 /** What travels to the thread of an exchange. */
 export interface ExchangeArgs {
@@ -42,6 +44,7 @@ export function exchange(args: ExchangeArgs): Behaviour<ExchangeCommand, State> 
   const decodeTimes = openHistogram(args.decodeTimes, BOOK_BUCKETS);
   // What was changed while it ran holds for the next life too.
   let { settings, books, tradeRoutes: routes } = args;
+  let rehearsal: Rehearsal | undefined;
   const edges = new Map(args.tradeEdges.map((edge) => [edge.worker, edge]));
 
   const open = (path: string, trades: TradeWriter): Exchange => {
@@ -52,6 +55,12 @@ export function exchange(args: ExchangeArgs): Behaviour<ExchangeCommand, State> 
     };
     const writer = books !== null && isMerged ? new BookWriter(books, settings.venue) : undefined;
     const { wsUrl, restUrl } = args;
+    if (writer !== undefined && rehearsal === undefined) {
+      const streams = wantedStreams(venue, settings, (instrument) =>
+        bookIndex(instrument) === undefined ? undefined : 0,
+      );
+      rehearsal = new Rehearsal({ venue, streams, frameBytes: settings.maxFrameBytes, depth: writer.depth });
+    }
     return new Exchange({
       path,
       venue,
@@ -62,6 +71,7 @@ export function exchange(args: ExchangeArgs): Behaviour<ExchangeCommand, State> 
       bookIndex,
       trades,
       decodeTimes,
+      rehearsal,
       random: Math.random,
     });
   };

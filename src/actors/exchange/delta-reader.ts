@@ -19,7 +19,7 @@ import { type DecodeKernel, NO_ROUTE } from '../../kernels/decode.ts';
 import { DECIMALS_DEFAULT } from '../../protocols/book-layout.ts';
 import { type DepthSync, receiveDiff, receiveSnapshot, UNSYNCED } from '../../venues/depth-sync.ts';
 import type { Walker } from '../../venues/venue.ts';
-import type { Link } from './link.ts';
+import type { FrameSource } from './link.ts';
 import type { Stream } from './stream.ts';
 import type { BookTarget } from './targets.ts';
 
@@ -30,12 +30,12 @@ const FETCHES_MAX = 10;
 const FETCH_DEADLINE_MS = 10_000;
 const RETRY_AFTER_MAX_MS = 600_000;
 
-export interface DeltaReaderOptions {
+export interface DeltaReaderOptions<Source extends FrameSource> {
   readonly walker: Walker;
   readonly restUrl: string;
   readonly books: BookTarget | undefined;
   onCovered(stream: Stream, atNs: number): void;
-  onBroken(link: Link, stream: Stream, reason: string): void;
+  onBroken(source: Source, stream: Stream, reason: string): void;
   /** A snapshot could not be fetched; it is tried again. */
   onSnapshotFailed(reason: string): void;
 }
@@ -52,15 +52,15 @@ interface Following {
 }
 
 /** The incremental books of one connection. */
-export class DeltaReader {
-  readonly #options: DeltaReaderOptions;
-  readonly #link: Link;
+export class DeltaReader<Source extends FrameSource> {
+  readonly #options: DeltaReaderOptions<Source>;
+  readonly #source: Source;
   readonly #kernel: DecodeKernel;
   readonly #books = new Map<number, Following>();
 
-  constructor(options: DeltaReaderOptions, link: Link, kernel: DecodeKernel) {
+  constructor(options: DeltaReaderOptions<Source>, source: Source, kernel: DecodeKernel) {
     this.#options = options;
-    this.#link = link;
+    this.#source = source;
     this.#kernel = kernel;
   }
 
@@ -109,8 +109,8 @@ export class DeltaReader {
 
   #following(book: Following, receivedNs: number): void {
     const { stream } = book;
-    this.#link.dataNs = receivedNs;
-    if (this.#link.role === 'current') {
+    this.#source.dataNs = receivedNs;
+    if (this.#source.role === 'current') {
       stream.heard(receivedNs);
       stream.isBroken = false;
     } else if (!book.isFollowing) this.#options.onCovered(stream, receivedNs);
@@ -118,7 +118,7 @@ export class DeltaReader {
   }
 
   #publish(book: Following, receivedNs: number): void {
-    if (this.#link.role !== 'current' || this.#options.books === undefined) return;
+    if (this.#source.role !== 'current' || this.#options.books === undefined) return;
     const code = this.#kernel.topOfBook(book.route, receivedNs);
     if (code === APPLIED) {
       this.#options.books.publish(book.stream.symbol, this.#kernel.book, book.stream.countsUntilMs);
@@ -127,8 +127,8 @@ export class DeltaReader {
 
   #break(book: Following, reason: string): void {
     this.open(book.stream, book.route);
-    if (this.#link.role === 'current') book.stream.isBroken = true;
-    this.#options.onBroken(this.#link, book.stream, reason);
+    if (this.#source.role === 'current') book.stream.isBroken = true;
+    this.#options.onBroken(this.#source, book.stream, reason);
   }
 
   // --- diffs that stand on a REST snapshot ---
@@ -147,7 +147,7 @@ export class DeltaReader {
     if (action === 'resync') {
       book.stream.gaps++;
       book.isFollowing = false;
-      if (this.#link.role === 'current') {
+      if (this.#source.role === 'current') {
         book.stream.isBroken = true;
         this.#options.books?.leaveOut(book.stream.symbol);
       }
@@ -185,7 +185,7 @@ export class DeltaReader {
     const buffered = book.buffered;
     book.buffered = [];
     const { walker } = this.#options;
-    const { heardNs } = this.#link;
+    const { heardNs } = this.#source;
     for (const frame of buffered) {
       if (walker.decode(this.#kernel, frame, heardNs, NO_ROUTE, DECIMALS_DEFAULT) > 0) this.read(frame, heardNs);
     }

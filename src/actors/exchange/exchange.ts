@@ -13,7 +13,7 @@ import type { SubscriptionEffect } from '../../protocols/venue.ts';
 import type { SharedHistogram } from '../../supervision/telemetry/histogram.ts';
 import { nowNs } from '../../supervision/threads/thread-clock.ts';
 import { isUsable } from '../../venues/feed.ts';
-import { ASKED_WITHIN, withPatience } from '../../venues/patience.ts';
+import { ASKED_WITHIN, patientVenue } from '../../venues/patience.ts';
 import type { ReconnectPolicy } from '../../venues/reconnect.ts';
 import { ROTATION, type Rotation, type RotationEvent, rotate, STEADY } from '../../venues/rotation.ts';
 import type { Venue } from '../../venues/venue.ts';
@@ -23,6 +23,7 @@ import { kernelFor } from './kernel.ts';
 import { isOfAge, lifeOf } from './life.ts';
 import { Link } from './link.ts';
 import { Redial } from './redial.ts';
+import type { Rehearsal } from './rehearsal.ts';
 import type { Stream } from './stream.ts';
 import type { BookTarget, TradeTarget } from './targets.ts';
 import { wantedStreams } from './wanted-streams.ts';
@@ -38,6 +39,7 @@ export interface ExchangeOptions {
   readonly bookIndex: (instrument: string) => number | undefined;
   readonly trades: TradeTarget | undefined;
   readonly decodeTimes?: SharedHistogram;
+  readonly rehearsal?: Rehearsal | undefined;
   readonly random: () => number;
 }
 
@@ -48,7 +50,7 @@ const PING_AFTER_MS = 15_000;
 export class Exchange {
   readonly #options: ExchangeOptions;
   readonly #counters = new Counters();
-  readonly #reader: FrameReader;
+  readonly #reader: FrameReader<Link>;
   #settings: ExchangeSettings;
   /** The venue with the operator's patience. */
   #venue: Venue;
@@ -187,7 +189,10 @@ export class Exchange {
       { url: wsUrl, maxFrameBytes, handshakeTimeoutMs },
       {
         opened: () => this.#opened(link),
-        frame: (frame, receivedNs) => this.#reader.read(link, frame, receivedNs),
+        frame: (frame, receivedNs) => {
+          this.#reader.read(link, frame, receivedNs);
+          if (link.dataNs === receivedNs) this.#options.rehearsal?.see(frame, link);
+        },
         alive: (receivedNs) => {
           // Who has a heartbeat of its own is held to it: a venue can hang behind a front that still answers pings.
           if (!link.hasHeartbeat) this.#alive(link, receivedNs);
@@ -392,8 +397,4 @@ export class Exchange {
   #leaveOut(stream: Stream): void {
     if (stream.kind === 'book' || stream.kind === 'book-delta') this.#options.books?.leaveOut(stream.symbol);
   }
-}
-
-function patientVenue(venue: Venue, settings: ExchangeSettings): Venue {
-  return { ...venue, facts: withPatience(venue.facts, settings) };
 }

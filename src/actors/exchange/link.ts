@@ -9,18 +9,27 @@ import type { Venue } from '../../venues/venue.ts';
 import { Connection, type ConnectionEvents, type ConnectionOptions } from './connection.ts';
 import type { Reading } from './frame-reader.ts';
 
-/** A connection with what is subscribed on it. The successor becomes the current one when it takes over. */
-export class Link {
-  role: 'current' | 'successor';
+/** What frames come from, as far as their reader is concerned. */
+export interface FrameSource {
+  readonly role: 'current' | 'successor';
   /** The last sign of life of any kind, and the last market data. */
+  heardNs: number;
+  dataNs: number;
+  /** The number of its last frame, where the venue counts them over all streams of a connection. */
+  frameSequence: number | undefined;
+  /** How its frames are read; its incremental books are its own. */
+  reading: Reading | undefined;
+}
+
+/** A connection with what is subscribed on it. The successor becomes the current one when it takes over. */
+export class Link implements FrameSource {
+  role: 'current' | 'successor';
   heardNs = 0;
   dataNs = 0;
   pingedNs = 0;
   /** The venue has sent a heartbeat of its own on this connection. */
   hasHeartbeat = false;
-  /** The number of the connection's last frame, where the venue counts them over all streams. */
   frameSequence: number | undefined;
-  /** How its frames are read; its incremental books are its own. */
   reading: Reading | undefined;
   readonly #connection: Connection;
   readonly #protocol: SubscriptionProtocol;
