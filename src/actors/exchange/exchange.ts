@@ -74,6 +74,7 @@ export class Exchange {
       restUrl: options.restUrl,
       counters: this.#counters,
       decodeTimes: options.decodeTimes,
+      rehearsal: options.rehearsal,
       books: options.books,
       trades: options.trades,
       onControl: (link, text, atNs) => this.#control(link, text, atNs),
@@ -189,10 +190,7 @@ export class Exchange {
       { url: wsUrl, maxFrameBytes, handshakeTimeoutMs },
       {
         opened: () => this.#opened(link),
-        frame: (frame, receivedNs) => {
-          this.#reader.read(link, frame, receivedNs);
-          if (link.dataNs === receivedNs) this.#options.rehearsal?.see(frame, link);
-        },
+        frame: (frame, receivedNs) => this.#reader.read(link, frame, receivedNs),
         alive: (receivedNs) => {
           // Who has a heartbeat of its own is held to it: a venue can hang behind a front that still answers pings.
           if (!link.hasHeartbeat) this.#alive(link, receivedNs);

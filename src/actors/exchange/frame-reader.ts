@@ -11,6 +11,7 @@ import type { Counters } from './counters.ts';
 import { DeltaReader } from './delta-reader.ts';
 import type { FrameSource } from './link.ts';
 import { refusalCode } from './refusals.ts';
+import type { Rehearsal } from './rehearsal.ts';
 import type { Stream } from './stream.ts';
 import type { BookTarget, TradeTarget } from './targets.ts';
 import { TradeHandovers } from './trade-handover.ts';
@@ -22,6 +23,7 @@ export interface FrameReaderOptions<Source extends FrameSource> {
   readonly counters: Counters;
   /** How long decoding takes, from a frame's arrival. */
   readonly decodeTimes: SharedHistogram | undefined;
+  readonly rehearsal: Rehearsal | undefined;
   readonly books: BookTarget | undefined;
   readonly trades: TradeTarget | undefined;
   onControl(source: Source, text: string, atNs: number): void;
@@ -113,14 +115,15 @@ export class FrameReader<Source extends FrameSource> {
   }
 
   read(source: Source, frame: Buffer, receivedNs: number): void {
-    const { counters, venue, decodeTimes } = this.#options;
+    const { counters, venue, decodeTimes, rehearsal } = this.#options;
     const reading = source.reading!;
     const code = venue.walker.decode(reading.kernel, frame, receivedNs, this.#onlyRoute, this.#onlyScale);
     // A look at the clock holds the book up by half a microsecond when nothing of it is in the caches.
     const decodedNs = (counters.messages++ & TIMED_MASK) === 0 ? nowNs() : 0;
-    source.heardNs = receivedNs;
     this.#take(source, reading, code, frame, receivedNs);
+    source.heardNs = receivedNs;
     if (decodedNs > 0) decodeTimes?.record(decodedNs - receivedNs);
+    if (source.dataNs === receivedNs) rehearsal?.see(frame, source);
   }
 
   #take(source: Source, reading: Reading, code: number, frame: Buffer, receivedNs: number): void {
@@ -157,25 +160,24 @@ export class FrameReader<Source extends FrameSource> {
     return verdict === 'next';
   }
 
+  /** A new book goes first; what is noted about it can wait. */
   #book(source: Source, kernel: DecodeKernel, receivedNs: number): void {
     const stream = this.#routes[kernel.route]?.book;
     if (stream === undefined) return;
     const { sequence } = kernel;
+    const { lastSequence } = stream;
     source.dataNs = receivedNs;
-    if (sequence < stream.lastSequence && !this.#isRenumbered(stream, receivedNs)) {
+    if (sequence < lastSequence && !this.#isRenumbered(stream, receivedNs)) {
       stream.heardOld(receivedNs);
       return;
     }
-    stream.heard(receivedNs);
+    if (sequence === lastSequence) stream.duplicates++;
+    else this.#options.books?.publish(stream.symbol, kernel.book, stream.countsAfter(receivedNs));
+    stream.lastSequence = sequence;
     stream.behindNs = 0;
+    stream.heard(receivedNs);
     // Each snapshot stands alone, so the first one of a successor that is not older covers the stream.
     if (source.role === 'successor') this.#options.onCovered(stream, receivedNs);
-    if (sequence === stream.lastSequence) {
-      stream.duplicates++;
-      return;
-    }
-    stream.lastSequence = sequence;
-    this.#options.books?.publish(stream.symbol, kernel.book, stream.countsUntilMs);
   }
 
   /** One old frame came out of order; nothing but old ones for a while means that the venue counts anew. */

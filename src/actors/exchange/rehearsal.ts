@@ -14,11 +14,11 @@ import type { FrameSource } from './link.ts';
 import type { Stream } from './stream.ts';
 import { TradeWriter } from './trade-writer.ts';
 
-/** Frames that are kept for it, and what they may weigh together. */
 const FRAMES = 8;
-const BYTES_MAX = 256 << 10;
 /** After about so many calls V8 has compiled even the small functions. */
 const READS = 10_000;
+/** It takes at most a tenth of a second: a venue that begins with a book of megabytes sends enough to be compiled without. */
+const BYTES = 64 << 20;
 
 export interface RehearsalOptions {
   readonly venue: Venue;
@@ -37,22 +37,20 @@ interface KeptFrame {
 export class Rehearsal {
   readonly #options: RehearsalOptions;
   #frames: KeptFrame[] = [];
-  #bytes = 0;
   #readsLeft = READS;
+  #bytesLeft = BYTES;
 
   constructor(options: RehearsalOptions) {
     this.#options = options;
   }
 
   get isOver(): boolean {
-    return this.#readsLeft <= 0;
+    return this.#readsLeft <= 0 || this.#bytesLeft <= 0;
   }
 
   /** Shows it a frame of market data that was just read. */
   see(frame: Buffer, { frameSequence }: FrameSource): void {
     if (this.#frames.length === FRAMES || this.isOver) return;
-    this.#bytes += frame.length;
-    if (this.#bytes > BYTES_MAX) return;
     this.#frames.push({ frame, follows: frameSequence === undefined ? undefined : frameSequence - 1 });
     if (this.#frames.length === FRAMES) this.#begin();
   }
@@ -67,6 +65,7 @@ export class Rehearsal {
       restUrl: '',
       counters: new Counters(),
       decodeTimes: openHistogram({ buffer: words, at: 1024 }, BOOK_BUCKETS),
+      rehearsal: undefined,
       books: new BookWriter(createBooks(plan, { buffer: words, at: 0 }), venue.facts.id),
       trades: new TradeWriter([]),
       onControl: () => {},
@@ -93,8 +92,9 @@ export class Rehearsal {
     for (const { frame, follows } of this.#frames) {
       source.frameSequence = follows;
       reader.read(source, frame, nowNs());
+      this.#readsLeft--;
+      this.#bytesLeft -= frame.length;
     }
-    this.#readsLeft -= FRAMES;
     if (this.isOver) this.#frames = [];
     else setImmediate(() => this.#round(reader, source));
   }

@@ -14,6 +14,7 @@ export class Stream implements FeedEvidence {
   readonly name: string;
   readonly kind: StreamKind;
   facts: StreamFacts;
+  #patienceMs: number;
   /** Index of the instrument in the merged book; -1 for streams that are not merged. */
   readonly symbol: number;
   readonly mapped: MappedSymbol;
@@ -51,6 +52,7 @@ export class Stream implements FeedEvidence {
     this.name = name;
     this.kind = kind;
     this.facts = facts;
+    this.#patienceMs = patienceOf(facts);
     this.symbol = symbol;
     this.mapped = mapped;
   }
@@ -58,6 +60,7 @@ export class Stream implements FeedEvidence {
   /** The same stream, judged by other facts from now on. */
   with(facts: StreamFacts): this {
     this.facts = facts;
+    this.#patienceMs = patienceOf(facts);
     return this;
   }
 
@@ -131,9 +134,16 @@ export class Stream implements FeedEvidence {
 
   /** Until when its book counts if nothing more is heard, in milliseconds of the threads' clock. */
   get countsUntilMs(): number {
-    const { cadence } = this.facts;
-    return cadence.kind === 'timer'
-      ? this.lastFrameNs / 1e6 + cadence.staleAfterMs
-      : this.aliveNs / 1e6 + cadence.evidenceWithinMs;
+    return this.countsAfter(this.facts.cadence.kind === 'timer' ? this.lastFrameNs : this.aliveNs);
   }
+
+  /** Until when a book counts that came at the given time. */
+  countsAfter(receivedNs: number): number {
+    return receivedNs / 1e6 + this.#patienceMs;
+  }
+}
+
+/** How long a book counts after its frame, or after the connection's last sign of life. */
+function patienceOf({ cadence }: StreamFacts): number {
+  return cadence.kind === 'timer' ? cadence.staleAfterMs : cadence.evidenceWithinMs;
 }

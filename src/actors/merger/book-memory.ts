@@ -41,12 +41,19 @@ export function createBooks(plan: BookPlan, bell: BookShare['bell']): BookShare 
   return { plan, memory, bell };
 }
 
+/** Where one book goes, worked out once: each line of memory that a frame need not visit is time that it does not take. */
+interface BookPlace {
+  readonly slot: SlotWriter;
+  readonly deadlineWord: number;
+}
+
 /** One connection's way in. Make it when no earlier life of the connection runs any more. */
 export class BookWriter {
   readonly #memory: SharedMemory;
   readonly #layout: MergeLayout;
   readonly #venue: number;
-  readonly #slots: (SlotWriter | undefined)[] = [];
+  readonly #symbols: number;
+  readonly #places: (BookPlace | undefined)[] = [];
   readonly #bell: Doorbell;
   readonly #bitmap: number;
 
@@ -54,19 +61,23 @@ export class BookWriter {
     this.#memory = new SharedMemory(share.memory.buffer);
     this.#layout = bookLayout(share.plan);
     this.#venue = share.plan.venues.indexOf(venue);
+    this.#symbols = share.plan.symbols.length;
     this.#bitmap = this.#layout.venueDirty + this.#venue * this.#layout.venueDirtyBytes;
     this.#bell = new Doorbell(new SharedMemory(share.bell.buffer), share.bell.at);
   }
 
-  /** The writer of a slot, from the first book on; one connection of the venue writes a symbol. */
-  #slotOf(symbol: number): SlotWriter {
-    let slot = this.#slots[symbol];
-    if (slot === undefined) {
-      const at = bookSlotOffset(this.#layout, this.#venue, symbol);
-      slot = new SlotWriter(this.#memory, at, admitToSlot(this.#memory, at, 'writer'));
-      this.#slots[symbol] = slot;
-    }
-    return slot;
+  /** A book's place is taken with its first book; one connection of the venue writes a symbol. */
+  #claim(symbol: number, record: Uint8Array): BookPlace {
+    invariant(record.length === this.#layout.bookBytes, 'a book fills its slot exactly');
+    const at = bookSlotOffset(this.#layout, this.#venue, symbol);
+    const slot = new SlotWriter(this.#memory, at, admitToSlot(this.#memory, at, 'writer'));
+    const place = { slot, deadlineWord: this.#deadlineWord(symbol) };
+    this.#places[symbol] = place;
+    return place;
+  }
+
+  #deadlineWord(symbol: number): number {
+    return bookDeadlineOffset(this.#layout, this.#venue, symbol) / 4;
   }
 
   /** Levels a side of the records that it takes. */
@@ -76,22 +87,22 @@ export class BookWriter {
 
   /** Publishes a book record, to count until the given time of the threads' clock. */
   publish(symbol: number, record: Uint8Array, untilMs: number): void {
-    invariant(record.length === this.#layout.bookBytes, 'a book fills its slot exactly');
-    const slot = this.#slotOf(symbol);
-    this.#memory.write(slot.offset, record);
+    const memory = this.#memory;
+    const { slot, deadlineWord: word } = this.#places[symbol] ?? this.#claim(symbol, record);
+    memory.write(slot.offset, record);
     slot.publish();
-    this.countUntil(symbol, untilMs);
-    markDirty(this.#memory.words, this.#bitmap, this.#layout.shape.symbols, symbol);
+    memory.store(word, deadlineWord(untilMs));
+    markDirty(memory.words, this.#bitmap, this.#symbols, symbol);
     this.#bell.ring();
   }
 
   countUntil(symbol: number, untilMs: number): void {
-    this.#memory.store(bookDeadlineOffset(this.#layout, this.#venue, symbol) / 4, deadlineWord(untilMs));
+    this.#memory.store(this.#deadlineWord(symbol), deadlineWord(untilMs));
   }
 
   /** The book does not count any more until the next one is published. */
   leaveOut(symbol: number): void {
-    this.#memory.store(bookDeadlineOffset(this.#layout, this.#venue, symbol) / 4, DEADLINE_OUT);
+    this.#memory.store(this.#deadlineWord(symbol), DEADLINE_OUT);
   }
 }
 

@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
-import { availableParallelism } from 'node:os';
+import { availableParallelism, getPriority } from 'node:os';
 import { afterEach, describe, expect, it } from 'vitest';
 import { SharedMemory } from './memory.ts';
+import { SPINNING_NICE } from './pin.ts';
 import { PinnedThread, type PinnedThreadOptions } from './pinned-thread.ts';
 import { RingConsumer, RingProducer } from './ring.ts';
 import { admitToRing, formatRing } from './ring-ends.ts';
@@ -154,6 +155,17 @@ describe('a pinned thread', () => {
     const placement = await clock.start();
     expect(placement).toMatchObject({ how: 'sched_setaffinity', observed: String(cpu), warning: undefined });
     expect(readFileSync(`/proc/self/task/${placement.tid}/comm`, 'utf8')).toBe('merger\n');
+  });
+
+  // Root may; others need a limit that lets them (ulimit -e 25).
+  it.runIf(process.getuid?.() === 0)('keeps its core from neighbours while it spins, and only then', async () => {
+    const cpu = availableParallelism() - 1;
+    const prepare = () => ({ args: new SharedArrayBuffer(16) });
+    const spinning = await thread('clock', { cpu, prepare, idle: { kind: 'spin' } }).start();
+    const parked = await thread('clock', { cpu, prepare }).start();
+    const unpinned = await thread('clock', { prepare, idle: { kind: 'spin' } }).start();
+    const nices = [spinning, parked, unpinned].map(({ tid }) => getPriority(tid));
+    expect(nices).toEqual([SPINNING_NICE, getPriority(), getPriority()]);
   });
 
   it('runs unpinned with one warning where it cannot be pinned', async () => {
