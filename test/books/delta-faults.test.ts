@@ -2,7 +2,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { BTC, FaultRig, onVenues } from './fault-rig.ts';
 
-const FEED = 'maxFrame: 256KiB, trades: false, reconnect: { min: 10ms, max: 50ms }';
+const FEED = 'thread: feeds, maxFrame: 256KiB, trades: false, reconnect: { min: 10ms, max: 50ms }';
 const VENUES = ['binance', 'kraken', 'coinbase'];
 
 let rig: FaultRig;
@@ -12,7 +12,7 @@ beforeAll(async () => {
     seed: 17,
     instruments: [onVenues(BTC, VENUES)],
     topology: `
-threads: { merger: { kind: pinned, cpu: last, idle: park } }
+threads: { merger: { kind: pinned, cpu: last, idle: park }, feeds: { kind: loop } }
 instruments: { BTC-USD: { venues: { binance: BTCUSDT, kraken: BTC/USD, coinbase: BTC-USD } } }
 feeds: { binance: { book: delta, ${FEED} }, kraken: { ${FEED} }, coinbase: { ${FEED} } }
 `,

