@@ -151,7 +151,8 @@ export class PartitionLine {
     if (this.#waiting.length >= WAITING_MAX) return Promise.reject(this.#silent(command, 'too many commands wait'));
     return new Promise((resolve, reject) => {
       const id = this.#nextId++;
-      const deadline = setTimeout(() => this.#expire(id), withinMs);
+      // An answer that a stopped worker will never give must not hold up the end of the program.
+      const deadline = setTimeout(() => this.#expire(id), withinMs).unref();
       this.#waiting.push({ id, command, resolve, reject, deadline });
       this.#send();
     });
@@ -190,6 +191,7 @@ export class PartitionLine {
     this.#consumer ??= new LoopConsumer(this.#bell, 0, () => this.#collect(), {
       pollMs: 0,
       parkMs: PARK_MS,
+      isBackground: true,
       onError: () => this.#abandon(),
     });
   }

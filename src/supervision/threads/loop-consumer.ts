@@ -22,6 +22,8 @@ export interface LoopConsumerOptions {
   /** Longest sleep; bounds what a producer that died while ringing can delay. */
   readonly parkMs: number;
   readonly onError: (error: unknown) => void;
+  /** Does not keep a thread going that has nothing else left to do. */
+  readonly isBackground?: boolean;
 }
 
 /**
@@ -50,6 +52,7 @@ export class LoopConsumer {
     this.#doorbell = new Doorbell(memory, doorbellAt);
     this.#drain = drain;
     this.#options = options;
+    if (options.isBackground) this.#keepAlive.unref();
     setImmediate(this.#turn);
   }
 
