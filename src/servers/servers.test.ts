@@ -9,7 +9,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { provideRedis } from './index.ts';
 import { startPostgres } from './postgres.ts';
 import { linkLibraries } from './postgres-binaries.ts';
-import { startRedis } from './redis.ts';
+import { redisAnswers, startRedis } from './redis.ts';
+import { installedRedis } from './redis-binaries.ts';
 import { claimFolder } from './server-process.ts';
 import { foldersClosedTo } from './unprivileged.ts';
 
@@ -88,6 +89,29 @@ describe('embedded Redis', () => {
     expect(await again.config('GET', 'maxmemory-policy')).toEqual(['maxmemory-policy', 'noeviction']);
     again.disconnect();
     await second.stop();
+  });
+
+  it('is known not to be ready while it reads back its log, without waiting for it', async () => {
+    const place = { folder: join(folder, 'loading'), cache };
+    const first = await startRedis(place);
+    const client = new Redis(first.url, { protocol: 2 });
+    const pipeline = client.pipeline();
+    for (let n = 0; n < 20_000; n++) pipeline.set(`key:${n}`, n);
+    await pipeline.exec();
+    client.disconnect();
+    await first.stop();
+    const { command, env } = installedRedis(cache)!;
+    // Half a millisecond a key: ten seconds of reading, in which it answers that it is loading.
+    const slow = spawn(command, [join(place.folder, 'redis.conf'), '--key-load-delay', '500'], {
+      env: { ...process.env, ...env },
+      stdio: ['ignore', 'pipe', 'ignore'],
+    });
+    try {
+      for await (const text of slow.stdout.setEncoding('utf8')) if (String(text).includes('Server initialized')) break;
+      expect(await redisAnswers(first.url)).toBe(false);
+    } finally {
+      slow.kill('SIGKILL');
+    }
   });
 
   it('stops an orphan whose owner died, and refuses a folder whose owner lives', async () => {

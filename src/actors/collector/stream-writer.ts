@@ -29,6 +29,7 @@ export type WriterState =
 
 const BATCH = 500;
 const ANSWER_WITHIN_MS = 5_000;
+const LOADING_LOOK_MS = 500;
 const BACKOFF_MS = { least: 100, most: 5_000 } as const;
 const BACKLOG_LOOK_MS = 1_000;
 
@@ -52,6 +53,8 @@ export class StreamWriter {
       enableOfflineQueue: false,
       autoResendUnfulfilledCommands: false,
       maxRetriesPerRequest: 0,
+      // A server that reads back its log guesses badly how long that takes.
+      maxLoadingRetryTime: LOADING_LOOK_MS,
       socketTimeout: ANSWER_WITHIN_MS,
       retryStrategy: backoffMs,
     });

@@ -47,6 +47,7 @@ export interface RedisStreamOptions {
 }
 
 const COMMAND_MS = 5_000;
+const LOADING_LOOK_MS = 500;
 const REPLIES_KEPT = 1_000;
 const SETTLED = ['stored', 'duplicate', 'spilled', 'dead_lettered', 'dropped', 'trimmed'] as const;
 
@@ -80,6 +81,8 @@ export class RedisStream {
       enableOfflineQueue: false,
       autoResendUnfulfilledCommands: false,
       maxRetriesPerRequest: 0,
+      // A server that reads back its log guesses badly how long that takes.
+      maxLoadingRetryTime: LOADING_LOOK_MS,
       retryStrategy: (times) => Math.min(50 * 2 ** Math.min(times, 6), 1_000),
       commandTimeout: COMMAND_MS,
     });
