@@ -42,14 +42,16 @@ const readingOf = (text: string, series: string) =>
 
 describe('the metrics of the order book', () => {
   it('count frames, errors, reconnections and merges by exchange, and say who is up', async () => {
+    const counters = (venue: string) => program.exchanges.all().find((status) => status.venue === venue)?.counters;
+    const areLive = () => {
+      const streams = program.exchanges.all().flatMap((status) => status.streams);
+      return streams.length === 4 && streams.every(({ phase }) => phase === 'live');
+    };
+    await until(areLive, 'both venues');
     simulator.fault({ kind: 'garbage', venue: 'bitstamp', count: 2 });
     simulator.fault({ kind: 'disconnect', venue: 'binance' });
-    const counters = (venue: string) => program.exchanges.all().find((status) => status.venue === venue)!.counters;
-    await until(() => counters('bitstamp').errors === 2 && counters('binance').reconnections === 1, 'the faults');
-    await until(
-      () => program.exchanges.all().every(({ streams }) => streams.every(({ phase }) => phase === 'live')),
-      'both venues to be back',
-    );
+    await until(() => counters('bitstamp')?.errors === 2 && counters('binance')?.reconnections === 1, 'the faults');
+    await until(() => areLive() && counters('binance')!.messages > 50, 'both venues to be back');
     const text = await scrape();
     expect(readingOf(text, 'orderbook_messages_total{exchange="binance"}')).toBeGreaterThan(50);
     expect(readingOf(text, 'orderbook_errors_total{exchange="bitstamp"}')).toBe(2);

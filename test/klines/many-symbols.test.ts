@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { binance } from '../../src/venues/binance/index.ts';
 import { startSimulator } from '../../src/venues/simulation/simulator.ts';
-import { programOn } from '../books/harness.ts';
+import { programOn, until } from '../books/harness.ts';
 
 const TOPOLOGY = (connections: number) => `
 instruments:
@@ -54,9 +54,10 @@ describe('more symbols than one connection may carry', () => {
   it('are shared out between the connections, within the limits of the venue', async () => {
     const { program, placed } = await start(2);
     await placed(LISTED + 1);
-    const statuses = program.exchanges.all();
-    expect(statuses.reduce((sum, { streams }) => sum + streams.length, 0)).toBe(LISTED + 1);
-    for (const { streams } of statuses) expect(streams.length).toBeLessThanOrEqual(1024);
+    const streamsOf = () => program.exchanges.all().reduce((sum, { streams }) => sum + streams.length, 0);
+    await until(() => streamsOf() >= LISTED + 1, 'all streams to be shown');
+    expect(streamsOf()).toBe(LISTED + 1);
+    for (const { streams } of program.exchanges.all()) expect(streams.length).toBeLessThanOrEqual(1024);
     expect(program.klines.shares.unserved()).toEqual([]);
     expect(new Set(program.klines.symbols.all().map(({ index }) => index)).size).toBe(LISTED + 1);
   }, 90_000);
@@ -73,6 +74,9 @@ describe('more symbols than one connection may carry', () => {
     expect(metrics).toContain(`kline_symbols{state="unserved"} ${LISTED - carried}`);
     expect(metrics).toContain(`kline_symbol_unserved{venue="binance",symbol="${unserved[0]!.slice(8)}"} 1`);
     expect(program.klines.bars.catalogue().symbols).not.toContain(unserved[0]);
-    for (const { streams } of program.exchanges.all()) expect(streams).toHaveLength(carried + 1);
+    await until(
+      () => program.exchanges.all().every(({ streams }) => streams.length === carried + 1),
+      'all streams to be shown',
+    );
   }, 90_000);
 });
