@@ -52,3 +52,15 @@ describe.each(VENUES.map((venue) => [venue.facts.title, venue] as const))('a reh
     expect(heard).toBe(published + trades);
   });
 });
+
+describe('a rehearsal that cannot be held', () => {
+  it('is given up, and nothing else', async () => {
+    const [venue] = VENUES;
+    const rehearsal = new Rehearsal({ venue: venue!, streams: new Map(), frameBytes: 1024, depth: -1 });
+    const source = { role: 'current', heardNs: 0, dataNs: 0, frameSequence: undefined, reading: undefined } as const;
+    for (let frame = 0; frame < 8; frame++) rehearsal.see(Buffer.from('{}'), source);
+    expect(rehearsal.isOver).toBe(false);
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(rehearsal.isOver).toBe(true);
+  });
+});

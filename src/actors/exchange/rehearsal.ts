@@ -52,7 +52,7 @@ export class Rehearsal {
   see(frame: Buffer, { frameSequence }: FrameSource): void {
     if (this.#frames.length === FRAMES || this.isOver) return;
     this.#frames.push({ frame, follows: frameSequence === undefined ? undefined : frameSequence - 1 });
-    if (this.#frames.length === FRAMES) this.#begin();
+    if (this.#frames.length === FRAMES) this.#then(() => this.#begin());
   }
 
   #begin(): void {
@@ -96,6 +96,18 @@ export class Rehearsal {
       this.#bytesLeft -= frame.length;
     }
     if (this.isOver) this.#frames = [];
-    else setImmediate(() => this.#round(reader, source));
+    else this.#then(() => this.#round(reader, source));
+  }
+
+  /** Between real frames. A rehearsal that fails, for want of memory perhaps, is given up: the real thing does not need it. */
+  #then(step: () => void): void {
+    setImmediate(() => {
+      try {
+        step();
+      } catch {
+        this.#readsLeft = 0;
+        this.#frames = [];
+      }
+    });
   }
 }
