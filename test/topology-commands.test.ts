@@ -14,10 +14,11 @@ import { TopologyApplier, type TopologyHost } from '../src/supervision/topology/
 import { compileTopology } from '../src/supervision/topology/compile.ts';
 import { STATUS_OF, TopologyControl } from '../src/supervision/topology/control.ts';
 import { loadConfiguration } from '../src/supervision/topology/load.ts';
+import { KNOWN_VENUES } from '../src/venues/index.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const main = join(root, 'dist/src/cli/main.js');
-const around = { venues: ['binance', 'bitstamp', 'kraken', 'coinbase'] } as const;
+const around = { venues: KNOWN_VENUES } as const;
 
 let folder = '';
 beforeEach(() => {

@@ -10,7 +10,6 @@ import {
 } from '../actors/kline-persistence/audit.ts';
 import type { NamedBar } from '../actors/kline-persistence/rows.ts';
 import { HISTORY_LIMIT_MAX, KlineStore } from '../actors/kline-persistence/store.ts';
-import { BinanceRest, KLINES_WEIGHT, type VenueBar } from '../actors/trade-repair/binance-rest.ts';
 import {
   blocked,
   observe,
@@ -21,9 +20,18 @@ import {
 } from '../actors/trade-repair/weight-budget.ts';
 import { renderIssue } from '../protocols/config-issue.ts';
 import { TapeworksError } from '../protocols/errors/index.ts';
-import { decimal, INTERVAL_NAMES, type Interval, isInterval } from '../protocols/kline.ts';
-import { BINANCE } from '../venues/binance/facts.ts';
+import {
+  type BarFigures,
+  decimal,
+  INTERVAL_NAMES,
+  type Interval,
+  isInterval,
+  windowAt,
+  windowOpenUs,
+} from '../protocols/kline.ts';
+import type { BarHistory } from '../venues/history.ts';
 import { readAction, usage } from './arguments.ts';
+import { BAR_VENUE_OPTION, type BarVenue, barVenueNamed } from './bar-venue.ts';
 import { type Command, EXIT, type Options } from './command.ts';
 import { CONFIG_OPTION, readConfiguration } from './configuration.ts';
 import { DATA_OPTION, databaseUrl } from './data-folder.ts';
@@ -43,12 +51,14 @@ const OPTIONS = {
   },
   data: DATA_OPTION,
   config: CONFIG_OPTION,
-  live: { type: 'boolean', about: 'ask the real Binance, as the bars of `up --live` come from there' },
+  live: { type: 'boolean', about: 'ask the real venue, as the bars of `up --live` come from there' },
   rest: {
     type: 'string',
     value: 'URL',
-    about: "Binance's REST address, everything before /api (that of the simulated venues, or with --live the real one)",
+    about:
+      "the venue's REST address, everything before the path (that of the simulated venues, or with --live the real one)",
   },
+  venue: BAR_VENUE_OPTION,
   symbols: { type: 'string', value: 'LIST', about: "only these, in the venue's spelling (all that are stored)" },
   interval: {
     type: 'string',
@@ -64,6 +74,7 @@ const ACTIONS = { klines: { usage: '[options]', options: Object.keys(OPTIONS) } 
 
 interface Settings {
   readonly database: string;
+  readonly venue: BarVenue;
   readonly rest: string;
   readonly symbols: readonly string[] | undefined;
   readonly interval: Interval;
@@ -79,38 +90,56 @@ async function parse(args: readonly string[]): Promise<Settings> {
   if (!Number.isInteger(bars) || bars < 1 || bars > HISTORY_LIMIT_MAX) {
     throw usage(`--bars: expected 1..${HISTORY_LIMIT_MAX}, got "${values.bars}"`);
   }
-  const rest = values.rest ?? (values.live ? BINANCE.rest.url : await simulatedUrl(values.config));
+  const venue = barVenueNamed(values.venue);
+  const { id, rest: real } = venue.facts;
+  const rest = values.rest ?? (values.live ? real.url : await simulatedUrl(values.config, id));
   const database = databaseUrl(values.data, values.database);
-  return { database, rest, symbols: values.symbols?.split(','), interval, bars, json: values.json ?? false };
+  const symbols = values.symbols?.split(',');
+  return { database, venue, rest, symbols, interval, bars, json: values.json ?? false };
 }
 
-/** Where `tapeworks up` has its simulated Binance. */
-async function simulatedUrl(folder: string): Promise<string> {
+/** Where `tapeworks up` has its simulated venue. */
+async function simulatedUrl(folder: string, venue: string): Promise<string> {
   const read = await readConfiguration(folder, folder);
   if (!read.ok) throw usage(`--config: ${read.issues.map(renderIssue).join('; ')}`);
-  return `http://127.0.0.1:${read.value.config.kernel.simulation.port}/binance`;
+  return `http://127.0.0.1:${read.value.config.kernel.simulation.port}/${venue}`;
 }
 
 /** The venue's bars of the same span, asked for within the budget; refusals are waited out a few times. */
 class VenueBars {
-  readonly #rest: BinanceRest;
-  #budget: WeightBudget = startBudget({ perMinute: BINANCE.rest.weightPerMinute, share: WEIGHT_SHARE });
+  readonly #history: BarHistory;
+  readonly #restUrl: string;
+  #budget: WeightBudget;
 
-  constructor(base: string) {
-    this.#rest = new BinanceRest(base);
+  constructor({ facts, bars }: BarVenue, restUrl: string) {
+    this.#history = bars;
+    this.#restUrl = restUrl;
+    this.#budget = startBudget({ perMinute: facts.rest.weightPerMinute, share: WEIGHT_SHARE });
   }
 
-  async of(symbol: string, interval: Interval, stored: readonly NamedBar[]): Promise<readonly VenueBar[]> {
-    const oldest = stored.at(-1)!.bar.openUs;
+  async of(symbol: string, interval: Interval, stored: readonly NamedBar[]): Promise<readonly BarFigures[]> {
     const newest = stored[0]!.bar.openUs;
+    let fromUs = stored.at(-1)!.bar.openUs;
+    const bars: BarFigures[] = [];
+    while (fromUs <= newest && bars.length < HISTORY_LIMIT_MAX) {
+      const page = await this.#page(symbol, interval, fromUs);
+      bars.push(...page);
+      if (page.length < this.#history.pageMax) break;
+      fromUs = windowOpenUs(interval, windowAt(interval, page.at(-1)!.openUs) + 1);
+    }
+    return bars.filter((bar) => bar.openUs <= newest);
+  }
+
+  async #page(symbol: string, interval: Interval, fromUs: bigint): Promise<readonly BarFigures[]> {
+    const { weight, pageMax } = this.#history;
     let reason = '';
     for (let request = 0; request < REQUESTS_MAX; request++) {
-      await sleep(waitFor(this.#budget, KLINES_WEIGHT, Date.now()));
-      this.#budget = spend(this.#budget, KLINES_WEIGHT, Date.now());
-      const answer = await this.#rest.klines(symbol, interval, oldest, HISTORY_LIMIT_MAX);
+      await sleep(waitFor(this.#budget, weight, Date.now()));
+      this.#budget = spend(this.#budget, weight, Date.now());
+      const answer = await this.#history.fetch(this.#restUrl, symbol, interval, fromUs, pageMax);
       if (answer.ok) {
         if (answer.usedWeight !== undefined) this.#budget = observe(this.#budget, answer.usedWeight, Date.now());
-        return answer.value.filter((bar) => bar.openUs <= newest);
+        return answer.value;
       }
       reason = `${answer.status} ${answer.reason}`;
       this.#budget = blocked(this.#budget, answer.status, answer.retryAfterS ?? 1, Date.now());
@@ -127,12 +156,10 @@ function sleep(ms: number): Promise<void> {
 const percent = (share: number) => `${(Math.floor(share * 10_000) / 100).toFixed(2)}%`;
 
 const DIGITS: Partial<Record<AuditedField, number>> = { trades: 0, quoteVolume: 16, takerQuoteVolume: 16 };
-const THEIR_DIGITS: Partial<Record<AuditedField, number>> = { trades: 0 };
 
 /** One field of one bar that differs, as text: "2025-11-16T04:00:00.000Z high 97241.5, the venue has 97242". */
 function mismatchText({ openUs, field, ours, theirs }: Mismatch): string {
-  const own = decimal(ours, DIGITS[field] ?? 8);
-  const venue = decimal(theirs, THEIR_DIGITS[field] ?? 8);
+  const [own, venue] = [ours, theirs].map((value) => decimal(value, DIGITS[field] ?? 8));
   return `${new Date(Number(openUs / 1000n)).toISOString()} ${field} ${own}, the venue has ${venue}`;
 }
 
@@ -170,13 +197,13 @@ interface Totals {
 
 async function audit(settings: Settings, store: KlineStore): Promise<boolean> {
   const { interval, json } = settings;
-  const venue = new VenueBars(settings.rest);
-  const symbols = settings.symbols ?? (await store.symbols('binance'));
+  const venueBars = new VenueBars(settings.venue, settings.rest);
+  const symbols = settings.symbols ?? (await store.symbols(settings.venue.facts.id));
   const isTerminal = process.stderr.isTTY === true && !json;
   const totals: Totals = { symbols: 0, compared: 0, equal: 0, missing: 0, marked: 0, refused: 0 };
   for (const [index, symbol] of symbols.entries()) {
     if (isTerminal) process.stderr.write(`\r\u001b[K${index + 1}/${symbols.length} ${symbol}`);
-    const line = await auditSymbol(settings, store, venue, symbol, totals);
+    const line = await auditSymbol(settings, store, venueBars, symbol, totals);
     if (isTerminal) process.stderr.write('\r\u001b[K');
     process.stdout.write(`${line}\n`);
   }
@@ -186,19 +213,22 @@ async function audit(settings: Settings, store: KlineStore): Promise<boolean> {
 
 /** Adds one symbol to the totals and gives its line. */
 async function auditSymbol(
-  { interval, bars, json }: Settings,
+  { venue, interval, bars, json }: Settings,
   store: KlineStore,
-  venue: VenueBars,
+  venueBars: VenueBars,
   symbol: string,
   totals: Totals,
 ): Promise<string> {
-  const page = await store.history({ venue: 'binance', symbol, interval, beforeUs: 1n << 52n, limit: bars });
+  const page = await store.history({
+    ...{ venue: venue.facts.id, symbol, interval },
+    ...{ beforeUs: 1n << 52n, limit: bars },
+  });
   const stored = page.filter(({ bar }) => bar.closed);
   if (stored.length === 0) {
     return json ? JSON.stringify({ symbol, compared: 0 }) : `${symbol.padEnd(14)} no closed ${interval} bars stored`;
   }
   try {
-    const theirs = await venue.of(symbol, interval, stored);
+    const theirs = await venueBars.of(symbol, interval, stored);
     const own = stored.map(({ bar }) => bar);
     const result = compareBars(own, theirs);
     add(totals, result);

@@ -3,11 +3,11 @@ import { Backfill, type BackfillReport } from '../actors/kline-backfill/backfill
 import { type BackfillSpan, BackfillStore } from '../actors/kline-backfill/backfill-store.ts';
 import { MIGRATIONS } from '../actors/kline-persistence/store.ts';
 import { migrate, readMigrations } from '../actors/sink/migrate.ts';
-import { BinanceRest } from '../actors/trade-repair/binance-rest.ts';
 import { TapeworksError } from '../protocols/errors/index.ts';
 import { INTERVAL_NAMES, type Interval, isInterval } from '../protocols/kline.ts';
-import { BINANCE } from '../venues/binance/facts.ts';
+import { isSymbolShaped, symbolOf } from '../venues/venue.ts';
 import { readArguments, usage } from './arguments.ts';
+import { BAR_VENUE_OPTION, type BarVenue, barVenueNamed } from './bar-venue.ts';
 import { type Command, EXIT, type Options } from './command.ts';
 import { DATA_OPTION, databaseUrl } from './data-folder.ts';
 import { reasonOf } from './failure.ts';
@@ -22,7 +22,12 @@ const OPTIONS = {
   },
   database: { type: 'string', value: 'URL', about: 'where bars are stored (DATABASE_URL, else the embedded Postgres)' },
   data: DATA_OPTION,
-  rest: { type: 'string', value: 'URL', about: "the venue's REST address, everything before /api (the real Binance)" },
+  venue: BAR_VENUE_OPTION,
+  rest: {
+    type: 'string',
+    value: 'URL',
+    about: "the venue's REST address, everything before the path (the real venue)",
+  },
   json: { type: 'boolean', about: 'one JSON object an interval' },
 } as const satisfies Options;
 
@@ -34,6 +39,7 @@ const REDRAW_MS = 100;
 interface Settings {
   readonly spans: readonly BackfillSpan[];
   readonly database: string;
+  readonly venue: BarVenue;
   readonly rest: string;
   readonly isJson: boolean;
 }
@@ -55,8 +61,13 @@ function intervalsOf(text: string): Interval[] {
 function parse(args: readonly string[]): Settings {
   const { values, positionals } = readArguments(args, OPTIONS, 1);
   const [symbol] = positionals;
-  if (symbol === undefined) throw usage('name a symbol, such as BTCUSDT');
-  if (!/^[A-Z0-9]{2,30}$/.test(symbol)) throw usage(`"${symbol}" is no symbol of Binance; they look like BTCUSDT`);
+  const venue = barVenueNamed(values.venue);
+  const { facts } = venue;
+  const example = symbolOf(facts, 'BTC', 'USDT');
+  if (symbol === undefined) throw usage(`name a symbol, such as ${example}`);
+  if (!isSymbolShaped(facts, symbol)) {
+    throw usage(`"${symbol}" is no symbol of ${facts.title}; they look like ${example}`);
+  }
   if (values.from === undefined) throw usage('--from: say where to begin, such as --from 2026-01-31');
   const nowUs = BigInt(Date.now()) * 1000n;
   const fromUs = timeUs('from', values.from);
@@ -64,10 +75,10 @@ function parse(args: readonly string[]): Settings {
   if (toUs <= fromUs) throw usage('--to: expected a time after --from');
   const endUs = values.to === undefined || toUs > nowUs ? nowUs : toUs;
   const spans = intervalsOf(values.interval).map((interval) => {
-    return { venue: BINANCE.id, symbol, interval, fromUs, toUs: endUs };
+    return { venue: facts.id, symbol, interval, fromUs, toUs: endUs };
   });
   const database = databaseUrl(values.data, values.database);
-  return { spans, database, rest: values.rest ?? BINANCE.rest.url, isJson: values.json ?? false };
+  return { spans, database, venue, rest: values.rest ?? facts.rest.url, isJson: values.json ?? false };
 }
 
 /** One line that is drawn again and again on a terminal; nothing elsewhere. */
@@ -96,14 +107,15 @@ class ProgressLine {
 }
 
 async function fill(settings: Settings, client: pg.Client, signal: AbortSignal): Promise<boolean> {
-  const rest = new BinanceRest(settings.rest);
+  const { facts, bars } = settings.venue;
   const line = new ProgressLine(process.stderr.isTTY === true && !settings.isJson);
   for (const one of settings.spans) {
     const backfill = new Backfill({
       span: one,
       store: new BackfillStore(client),
-      klines: (fromUs, limit) => rest.klines(one.symbol, one.interval, fromUs, limit),
-      budget: { perMinute: BINANCE.rest.weightPerMinute, share: WEIGHT_SHARE },
+      history: bars,
+      restUrl: settings.rest,
+      budget: { perMinute: facts.rest.weightPerMinute, share: WEIGHT_SHARE },
       nowMs: () => Date.now(),
       sleep: (ms) => pause(ms, signal),
       onProgress: (report) => line.show(one, report),
@@ -141,7 +153,7 @@ export const command: Command = {
   summary: "fill a symbol's history with the venue's own bars",
   usage: ['SYMBOL --from TIME [--to TIME] [--interval LIST] [--json]'],
   about: `
-Fetches closed bars of a symbol from Binance's REST service and stores those that are missing. Bars that are stored stay as they are; only one that is marked gap or partial-first is replaced, as its next revision. It keeps to a share of the venue's request weight and waits as long as the venue asks. How far it has come is kept in Postgres with each page: after Ctrl-C, a crash or a ban, the same command goes on where it stopped.
+Fetches closed bars of a symbol from the venue's REST service and stores those that are missing. Bars that are stored stay as they are; only one that is marked gap or partial-first is replaced, as its next revision. It keeps to a share of the venue's request weight and waits as long as the venue asks. How far it has come is kept in Postgres with each page: after Ctrl-C, a crash or a ban, the same command goes on where it stopped.
 `,
   options: OPTIONS,
   exits: {
@@ -152,7 +164,7 @@ Fetches closed bars of a symbol from Binance's REST service and stores those tha
   examples: [
     'tapeworks backfill BTCUSDT --from 2026-01-01',
     'tapeworks backfill ETHUSDT --from 2026-01-01 --to 2026-02-01 --interval 1m,1h,1d --json',
-    'tapeworks backfill BTCUSDT --from 2026-11-16 --rest http://127.0.0.1:9801/binance',
+    `tapeworks backfill BTCUSDT --from 2026-11-16 --rest http://127.0.0.1:9801/${BAR_VENUE_OPTION.default}`,
   ],
   async run(args) {
     const settings = parse(args);

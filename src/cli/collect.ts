@@ -6,13 +6,15 @@ import { isKind } from '../protocols/topology.ts';
 import { onTerminationSignal } from '../supervision/shutdown.ts';
 import { compileTopology } from '../supervision/topology/compile.ts';
 import type { Configuration } from '../supervision/topology/load.ts';
-import { venueNamed } from '../venues/index.ts';
+import { KNOWN_VENUES, venueNamed } from '../venues/index.ts';
 import type { Venue } from '../venues/venue.ts';
 import { readArguments, usage } from './arguments.ts';
 import { type Command, EXIT, type Options } from './command.ts';
 import { CONFIG_OPTION, readConfiguration, reportIssues } from './configuration.ts';
 
 const NAME = 'collector';
+/** Two, for examples. */
+const SOME = KNOWN_VENUES.slice(0, 2).map(({ id }) => id);
 const STOP_WITHIN_MS = 3_000;
 const OUTBOX_BYTES = 256 * 2 ** 20;
 
@@ -63,7 +65,7 @@ export const command: Command = {
   },
   examples: [
     'REDIS_URL=redis://localhost:6379 tapeworks collect',
-    'REDIS_URL=redis://localhost:6379 tapeworks collect --live --venues binance,bitstamp --symbols BTC-USD',
+    `REDIS_URL=redis://localhost:6379 tapeworks collect --live --venues ${SOME.join(',')} --symbols BTC-USD`,
   ],
   async run(args) {
     const values = read(args);
@@ -173,7 +175,7 @@ function parseEndpoints(text: string): Readonly<Record<string, Endpoint | undefi
   } catch (error) {
     throw usage(`--endpoints: ${error instanceof Error ? error.message : String(error)}`);
   }
-  throw usage('--endpoints: expected {"venues":{"binance":{"wsUrl":...,"restUrl":...}}}');
+  throw usage(`--endpoints: expected {"venues":{"${SOME[0]}":{"wsUrl":...,"restUrl":...}}}`);
 }
 
 function redisOf(config: Configuration, given: string | undefined): string {

@@ -9,7 +9,7 @@ import {
   readConfigFiles,
   TOPOLOGY_FILE,
 } from '../supervision/topology/load.ts';
-import { VENUES } from '../venues/index.ts';
+import { KNOWN_VENUES } from '../venues/index.ts';
 import { EXIT, type OptionSpec } from './command.ts';
 
 export const CONFIG_FOLDER = 'config';
@@ -22,7 +22,7 @@ export const CONFIG_OPTION = {
   offers: 'folder',
 } as const satisfies OptionSpec;
 
-export const KNOWN = { venues: VENUES.map((venue) => venue.facts.id) } as const;
+export const KNOWN = { venues: KNOWN_VENUES } as const;
 
 /** A configuration that was read and checked, with the files as they are. */
 export interface ReadConfiguration {

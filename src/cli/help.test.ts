@@ -69,6 +69,12 @@ describe('a command line that does not fit', () => {
     [['dlq', 'list', '--edit', 'x'], 'TW_BAD_USAGE: `list` takes no --edit'],
     [['top', '--depth', '3'], 'TW_BAD_USAGE: --depth goes with --book SYMBOL'],
     [['up', '--config'], 'argument missing'],
+    [
+      ['audit', 'klines', '--venue', 'kraken'],
+      'TW_BAD_USAGE: --venue: expected one that gives bars of its own (binance), got "kraken"',
+    ],
+    [['backfill', 'XXBTZUSD', '--venue', 'kraken', '--from', '2026-01-31'], 'gives bars of its own (binance)'],
+    [['backfill', 'btcusdt', '--from', '2026-01-31'], '"btcusdt" is no symbol of Binance spot; they look like BTCUSDT'],
   ])('%j is answered with the likely cure', (args, said) => {
     const { status, stderr, stdout } = tapeworks(args);
     expect([status, stdout]).toEqual([EXIT.usage, '']);

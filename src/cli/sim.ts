@@ -16,7 +16,7 @@ const faults = Object.entries(FAULT_KINDS)
 const about = `
 Runs simulated venues on one port of 127.0.0.1, by the protocols of the real ones, from one seeded market:
 ${VENUES.map(({ facts, simulation }) => `  ${facts.title.padEnd(24)} ws://127.0.0.1:${DEFAULT_PORT}/${facts.id}${simulation.wsPath}`).join('\n')}
-REST endpoints are below /VENUE as well, for example /binance/api/v3/klines.
+REST endpoints are below /VENUE as well, under the paths of the real ones.
 `;
 
 const notes = `
@@ -90,7 +90,7 @@ export const command: Command = {
   exits: { [EXIT.ok]: 'ended by Ctrl-C or SIGTERM', [EXIT.failed]: 'it could not start, such as on a taken port' },
   examples: [
     'tapeworks sim --seed 7 --speed 60',
-    `curl -d '{"kind":"gap","venue":"kraken","count":3}' -H 'content-type: application/json' 127.0.0.1:${DEFAULT_PORT}/_sim/faults`,
+    `curl -d '{"kind":"gap","venue":"${VENUES[0]!.facts.id}","count":3}' -H 'content-type: application/json' 127.0.0.1:${DEFAULT_PORT}/_sim/faults`,
   ],
   async run(args) {
     const { simulator: options, json } = parse(args);

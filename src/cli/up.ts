@@ -10,10 +10,10 @@ import { providePostgres, provideRedis, type ServerAvailability } from '../serve
 import { onTerminationSignal } from '../supervision/shutdown.ts';
 import { readConfigFiles } from '../supervision/topology/load.ts';
 import { ConfigWatcher } from '../supervision/topology/watch.ts';
-import { VENUES, venueNamed } from '../venues/index.ts';
+import { venueNamed } from '../venues/index.ts';
 import { readArguments } from './arguments.ts';
 import { type Command, EXIT, type Options } from './command.ts';
-import { CONFIG_OPTION, type ReadConfiguration, readConfiguration, reportIssues } from './configuration.ts';
+import { CONFIG_OPTION, KNOWN, type ReadConfiguration, readConfiguration, reportIssues } from './configuration.ts';
 import { placesOf, preflight } from './preflight.ts';
 import { Progress } from './progress.ts';
 import { serverUrl } from './server-url.ts';
@@ -148,7 +148,7 @@ const erase = (path: string) => rmSync(path, { recursive: true, force: true });
 function watch(program: Program, read: ReadConfiguration, folder: string, log: Logger): Stop {
   const watcher = new ConfigWatcher({
     folder,
-    around: { venues: VENUES.map((venue) => venue.facts.id) },
+    around: KNOWN,
     debounceMs: read.config.kernel.topology.debounce,
     known: read.files,
     async onChange(checked) {

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { invariant } from '../protocols/errors/index.ts';
-import { type Bar, INTERVAL_NAMES, INTERVALS, type Interval } from '../protocols/kline.ts';
+import { type Bar, INTERVAL_NAMES, INTERVALS, type Interval, type TradedBar } from '../protocols/kline.ts';
 import type { Trouble } from '../protocols/partition.ts';
 import { type Trade, tradeRecords } from '../protocols/trade-record.ts';
 import { BARS_DEFAULTS, BarsKernel, barsOf, READER } from './bars.ts';
-import { type OracleBar, oracleBars } from './oracle/bars.ts';
+import { oracleBars } from './oracle/bars.ts';
 import { Random, testSeed } from './oracle/random.ts';
 import { randomDelivery, randomTape, START_US } from './oracle/random-trades.ts';
 
@@ -18,7 +18,7 @@ const FIGURES = [
   ...(['volume', 'quoteVolume', 'takerVolume', 'takerQuoteVolume'] as const),
 ];
 
-function same(a: Bar | OracleBar, b: Bar | OracleBar): boolean {
+function same(a: TradedBar, b: TradedBar): boolean {
   return FIGURES.every((name) => a[name] === b[name]);
 }
 
@@ -116,7 +116,7 @@ function unitOf(base: Interval): bigint {
   return BigInt(INTERVALS[base].lengthUs) || MONTH_US;
 }
 
-function isDeep(trouble: Trouble | undefined, bar: OracleBar, interval: Interval): boolean {
+function isDeep(trouble: Trouble | undefined, bar: TradedBar, interval: Interval): boolean {
   const deep = trouble?.deep;
   return deep?.intervals.includes(interval) === true && bar.openUs <= deep.toUs && bar.closeUs >= deep.fromUs;
 }

@@ -1,40 +1,53 @@
-import { GapHealer } from '../actors/kline-backfill/gap-healer.ts';
+import { GapHealer, type HealStats } from '../actors/kline-backfill/gap-healer.ts';
 import type { StoreLink } from '../actors/kline-persistence/store-link.ts';
-import { BinanceRest } from '../actors/trade-repair/binance-rest.ts';
 import type { HealSettings } from '../protocols/topology.ts';
-import { BINANCE } from '../venues/binance/facts.ts';
+import type { Venue } from '../venues/venue.ts';
 import type { KlineSymbols } from './kline-symbols.ts';
-import type { TradeFetchOptions } from './trade-fetch.ts';
+import type { RepairerOptions } from './trade-fetch.ts';
 
 /** Repairs of trades come first: as soon as the venue's weight is used beyond this share, healing waits. */
 const WEIGHT_SHARE = 0.1;
 
 export interface GapHealingOptions {
   readonly settings: () => HealSettings;
-  /** A connection of its own, so that neither writing nor reading bars waits for it; undefined where none are stored. */
+  /** Undefined where no bars are stored. */
   readonly link: StoreLink | undefined;
-  readonly repair: () => TradeFetchOptions;
+  readonly repair: (venue: Venue) => RepairerOptions;
   readonly symbols: KlineSymbols;
 }
 
-/** Heals stored gaps of the venue that keeps a history of its bars. */
-export function gapHealing({ settings, link, repair, symbols }: GapHealingOptions): GapHealer | undefined {
-  if (link === undefined) return undefined;
-  const venue = BINANCE.id;
+/** Heals stored gaps of the venues that keep a history of their bars, each within its own budget. */
+export function gapHealers(venues: readonly Venue[], options: GapHealingOptions): GapHealer[] {
+  return venues.flatMap((venue) => healerOf(venue, options) ?? []);
+}
+
+function healerOf(venue: Venue, { settings, link, repair, symbols }: GapHealingOptions): GapHealer | undefined {
+  const { facts, history } = venue;
+  if (history?.bars === undefined || link === undefined) return undefined;
   return new GapHealer({
-    venue,
+    venue: facts.id,
     settings,
     use: (work) => link.use(work),
     release: () => link.close(),
-    klines: (symbol, interval, fromUs, limit) =>
-      new BinanceRest(repair().restUrl).klines(symbol, interval, fromUs, limit),
-    budget: { perMinute: BINANCE.rest.weightPerMinute, share: WEIGHT_SHARE },
+    history: history.bars,
+    restUrl: () => repair(venue).restUrl,
+    budget: { perMinute: facts.rest.weightPerMinute, share: WEIGHT_SHARE },
     nameOf: (index) => {
       const symbol = symbols.at(index);
-      return symbol?.venue === venue ? symbol.symbol : undefined;
+      return symbol?.venue === facts.id ? symbol.symbol : undefined;
     },
-    taken: (symbol, { fromUs, toUs }) => void repair().tell(symbol, { kind: 'rebuild-taken', symbol, fromUs, toUs }),
-    nowUs: () => repair().nowUs(),
+    taken: (symbol, { fromUs, toUs }) =>
+      void repair(venue).tell(symbol, { kind: 'rebuild-taken', symbol, fromUs, toUs }),
+    nowUs: () => repair(venue).nowUs(),
     nowMs: () => Date.now(),
   });
+}
+
+/** Of all venues together; undefined where nothing is healed. */
+export function healingOf(healers: readonly GapHealer[]): HealStats | undefined {
+  if (healers.length === 0) return undefined;
+  const all = healers.map(({ stats }) => stats);
+  const sum = (figure: 'gaps' | 'healed' | 'failed') => all.reduce((total, stats) => total + stats[figure], 0);
+  const trouble = all.find((stats) => stats.trouble !== undefined)?.trouble;
+  return { gaps: sum('gaps'), healed: sum('healed'), failed: sum('failed'), trouble };
 }

@@ -5,6 +5,7 @@ import type { ExchangeStatus } from '../protocols/exchange.ts';
 import type { Bar } from '../protocols/kline.ts';
 import type { PartitionCommand, SymbolStart, Trouble } from '../protocols/partition.ts';
 import type { Behaviour } from '../supervision/actor.ts';
+import { healingOf } from './gap-healing.ts';
 import type { KlineRecovery } from './kline-recovery.ts';
 import { fedBy, type KlineSymbol, type KlineSymbols } from './kline-symbols.ts';
 import type { LiveBars } from './live-bars.ts';
@@ -29,11 +30,11 @@ export interface KlineDeskOptions {
   readonly times: VenueTimes;
   readonly statuses: () => readonly ExchangeStatus[];
   readonly clockSyncMs: number;
-  readonly recovery: KlineRecovery;
+  /** By venue; none of one whose symbols begin anew. */
+  readonly recoveries: ReadonlyMap<string, KlineRecovery>;
   /** Undefined where holes are left as they are. */
   readonly repairers: (() => ReadonlyMap<string, TradeRepairer>) | undefined;
-  /** Undefined where no bars are stored. */
-  readonly healer: GapHealer | undefined;
+  readonly healers: readonly GapHealer[];
   readonly discovery: SymbolDiscovery;
   readonly moves: SymbolMoves;
   /** A worker that has not taken a new symbol by then is passed over. */
@@ -60,7 +61,7 @@ const NEVER = (1n << 64n) - 1n;
 const ARRIVAL_US = 2_000_000n;
 
 export function klineDesk(options: KlineDeskOptions): Behaviour<DeskMessage, State> {
-  const { lines, symbols, live, times, recovery, healer, discovery, moves } = options;
+  const { lines, symbols, live, times, recoveries, healers, discovery, moves } = options;
   let repairers: ReadonlyMap<string, TradeRepairer> = new Map();
   let tickers: readonly TickerWatch[] = [];
   const busy = new Set<PartitionLine>();
@@ -84,7 +85,8 @@ export function klineDesk(options: KlineDeskOptions): Behaviour<DeskMessage, Sta
   const place = async (staffed: StaffedLine, symbol: KlineSymbol): Promise<void> => {
     const { index, venue, dense } = symbol;
     const alive = live.tail(venue, symbol.symbol, staffed.intervals);
-    const recovered = alive.length > 0 ? null : await recovery.of(venue, symbol.symbol, index);
+    const recovery = alive.length > 0 ? undefined : recoveries.get(venue);
+    const recovered = recovery === undefined ? null : await recovery.of(symbol.symbol, index);
     if (recovered === undefined) return;
     const sinceUs = symbol.sinceUs ?? recovered?.sinceUs ?? times.nowUs(venue) + ARRIVAL_US;
     const stored = recovered ?? (alive.length === 0 ? undefined : progressOf(alive));
@@ -127,7 +129,7 @@ export function klineDesk(options: KlineDeskOptions): Behaviour<DeskMessage, Sta
       const reply = await line.ask({ kind: 'troubles', since: NEVER });
       if (reply.kind !== 'troubles') return;
       line.noteTroubles(reply.troubles);
-      healer?.note(reply.troubles);
+      for (const healer of healers) healer.note(reply.troubles);
       for (const [venue, repairer] of repairers) repairer.want(troublesOf(venue, reply.troubles));
     } catch {
       count.silent++;
@@ -164,7 +166,7 @@ export function klineDesk(options: KlineDeskOptions): Behaviour<DeskMessage, Sta
     init(context) {
       repairers = options.repairers?.() ?? new Map();
       tickers = options.tickers();
-      healer?.begin();
+      for (const healer of healers) healer.begin();
       context.timers.every('tick', TICK_MS, { kind: 'tick' });
       context.timers.every('sync-clocks', options.clockSyncMs, { kind: 'sync-clocks' });
       context.self.tell({ kind: 'sync-clocks' });
@@ -175,7 +177,7 @@ export function klineDesk(options: KlineDeskOptions): Behaviour<DeskMessage, Sta
       else {
         discovery.look();
         moves.look();
-        healer?.look();
+        for (const healer of healers) healer.look();
         for (const staffed of lines()) {
           staffed.line.noteDepth();
           void serve(staffed);
@@ -184,7 +186,7 @@ export function klineDesk(options: KlineDeskOptions): Behaviour<DeskMessage, Sta
       return { ...count };
     },
     end() {
-      void healer?.end();
+      for (const healer of healers) void healer.end();
       for (const repairer of repairers.values()) repairer.close();
       for (const watch of tickers) watch.close();
     },
@@ -195,7 +197,7 @@ export function klineDesk(options: KlineDeskOptions): Behaviour<DeskMessage, Sta
         placed: all.filter(({ isPlaced }) => isPlaced).length,
         ...state,
         repairs: Object.fromEntries([...repairers].map(([venue, { stats }]) => [venue, stats])),
-        healing: healer?.stats,
+        healing: healingOf(healers),
         ...discovery.stats,
         ...moves.stats,
       };

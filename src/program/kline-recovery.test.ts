@@ -1,8 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import type { RestResult } from '../actors/trade-repair/rest.ts';
+import type { KlineStore } from '../actors/kline-persistence/store.ts';
 import type { Bar } from '../protocols/kline.ts';
+import type { RestResult } from '../protocols/rest.ts';
 import type { Trade } from '../protocols/trade-record.ts';
-import { KlineRecovery } from './kline-recovery.ts';
+import { binance } from '../venues/binance/index.ts';
+import { bitstamp } from '../venues/bitstamp/index.ts';
+import type { Venue } from '../venues/venue.ts';
+import { KlineRecovery, recoveries } from './kline-recovery.ts';
 
 const BAR: Bar = {
   ...{ symbol: 0, interval: '1m', closed: true, quality: 'complete', revision: 1 },
@@ -20,14 +24,16 @@ function recovery(answers: RestResult<Trade[]>[]) {
   const clock = { nowMs: 0 };
   const state = { venue: 'binance', symbol: 'BTCUSDT', nextSequence: 10n, lastUs: 60_000_000n, sinceUs: 0n };
   const of = new KlineRecovery({
+    venue: 'binance',
     link: { use: () => Promise.reject(new Error('not asked')) },
     spill: { stateOf: async () => ({ ...state, bars: [BAR] }) },
-    rest: () => ({ trades: async () => answers.shift()! }),
+    history: { weight: 1, pageMax: 1000, fetch: async () => answers.shift()! },
+    restUrl: () => 'http://127.0.0.1:1',
     nowMs: () => clock.nowMs,
   });
   const at = (nowMs: number) => {
     clock.nowMs = nowMs;
-    return of.of('binance', 'BTCUSDT', 3);
+    return of.of('BTCUSDT', 3);
   };
   return { at, left: () => answers.length };
 }
@@ -54,5 +60,32 @@ describe('a symbol that was stored', () => {
     ['numbers its trades anew', { ok: true, value: [{ ...LAST, timeUs: 200_000_000n }], usedWeight: 1 }],
   ] as const)('begins anew where the venue %s', async (_, answer) => {
     expect(await recovery([answer as RestResult<Trade[]>]).at(0)).toBeNull();
+  });
+});
+
+describe('the symbols of several venues', () => {
+  const answering = (id: string, answer: RestResult<Trade[]>): Venue => ({
+    ...{ ...binance, facts: { ...binance.facts, id } },
+    history: { tradesById: { weight: 1, pageMax: 1000, fetch: async () => answer } },
+  });
+  const venues = [
+    bitstamp,
+    answering('silent', refused(0)),
+    answering('well', { ok: true, value: [LAST], usedWeight: 1 }),
+  ];
+  const stored = (venue: string) => ({ venue, symbol: 'BTC', nextSequence: 10n, lastUs: 60_000_000n, sinceUs: 0n });
+  const shared = { spill: { stateOf: async () => undefined }, restUrl: () => '', nowMs: () => 0 };
+  const use = async <T>(work: (store: KlineStore) => Promise<T>): Promise<T> =>
+    work({ recover: async (venue: string) => [{ ...stored(venue), bars: [BAR] }] } as unknown as KlineStore);
+
+  it('are recovered of each venue that gives trades by number, and one that is silent delays no other', async () => {
+    const found = recoveries(venues, { ...shared, link: { use } });
+    expect([...found.keys()]).toEqual(['silent', 'well']);
+    expect(await found.get('silent')!.of('BTC', 3)).toBeUndefined();
+    expect(await found.get('well')!.of('BTC', 3)).toMatchObject({ venue: 'well', nextSequence: 10n });
+  });
+
+  it('begin anew where nothing is stored', () => {
+    expect(recoveries(venues, { ...shared, link: undefined }).size).toBe(0);
   });
 });

@@ -2,10 +2,10 @@
 // it has found out about each symbol.
 import { type WatchdogCommand, watchdog } from '../actors/watchdog/actor.ts';
 import type { WatchdogEffect } from '../actors/watchdog/behaviour.ts';
-import type { Ticker } from '../actors/watchdog/verdicts.ts';
 import type { FeedVerdict } from '../protocols/console-api.ts';
 import type { ExchangeStatus } from '../protocols/exchange.ts';
 import type { TopologyNode, WatchdogSettings } from '../protocols/topology.ts';
+import type { Ticker } from '../protocols/venue.ts';
 import { type ActorSpec, actor } from '../supervision/spec.ts';
 import type { PinnedThread } from '../supervision/threads/pinned-thread.ts';
 import type { KlineSymbol, KlineSymbols } from './kline-symbols.ts';

@@ -5,8 +5,6 @@ import { type BarsStanding, klinePersistence } from '../actors/kline-persistence
 import { BarSpill } from '../actors/kline-persistence/bar-spill.ts';
 import type { NamedBar } from '../actors/kline-persistence/rows.ts';
 import type { HistoryQuery } from '../actors/kline-persistence/store.ts';
-import { StoreLink } from '../actors/kline-persistence/store-link.ts';
-import { BinanceRest } from '../actors/trade-repair/binance-rest.ts';
 import { READER } from '../kernels/bars.ts';
 import type { HealthPart } from '../protocols/console-api.ts';
 import type { ExchangeStatus, TradeEdge, TradeRoute } from '../protocols/exchange.ts';
@@ -22,15 +20,17 @@ import type { ServerAvailability } from '../servers/index.ts';
 import { pinnedActor } from '../supervision/remote/pinned-actor.ts';
 import { actor } from '../supervision/spec.ts';
 import type { PinnedThread } from '../supervision/threads/pinned-thread.ts';
-import { venueNamed } from '../venues/index.ts';
+import { KNOWN_VENUES, VENUES } from '../venues/index.ts';
+import type { Venue } from '../venues/venue.ts';
+import { type BarLinks, linksTo } from './bar-links.ts';
 import { BarsView } from './bars-source.ts';
 import type { Board } from './board.ts';
 import { idleOf } from './books-plane.ts';
 import { FeedShares } from './feed-shares.ts';
-import { gapHealing } from './gap-healing.ts';
+import { gapHealers, healingOf } from './gap-healing.ts';
 import { clocksOf, klineDesk, type StaffedLine } from './kline-desk.ts';
 import { healingReasons, klineMetrics, standingReasons, unservedReasons } from './kline-metrics.ts';
-import { KlineRecovery } from './kline-recovery.ts';
+import { type KlineRecovery, recoveries } from './kline-recovery.ts';
 import { KlineSymbols } from './kline-symbols.ts';
 import { KlineWatch } from './kline-watch.ts';
 import { LiveBars } from './live-bars.ts';
@@ -39,9 +39,9 @@ import { startRepairers } from './repairers.ts';
 import { SymbolDiscovery } from './symbol-discovery.ts';
 import { SymbolMoves } from './symbol-moves.ts';
 import { TickerWatch } from './ticker-watch.ts';
-import { FETCHED_VENUE, type TradeFetchOptions, type TradeRepairer } from './trade-fetch.ts';
+import type { RepairerOptions, TradeRepairer } from './trade-fetch.ts';
 import { cpuOf, type Factories, type Place } from './tree-host.ts';
-import { VenueTimes, wallUs } from './venue-times.ts';
+import { VenueTimes } from './venue-times.ts';
 import { WorkerMetrics } from './worker-metrics.ts';
 
 export interface KlinesPlaneOptions {
@@ -83,13 +83,13 @@ export class KlinesPlane {
   readonly #times: VenueTimes;
   /** By worker. A line stays when its worker is stopped: exchanges may still hold its rings. */
   readonly #lines = new Map<number, PartitionLine>();
-  readonly #links: { readonly writer: StoreLink; readonly readers: StoreLink } | undefined;
+  readonly #links: BarLinks | undefined;
   readonly shares = new FeedShares(this.symbols);
   readonly #moves: SymbolMoves;
   #discovery: SymbolDiscovery | undefined;
   readonly #orphans = new Map<number, readonly NamedBar[]>();
-  readonly #recovery: KlineRecovery;
-  readonly #healer: GapHealer | undefined;
+  readonly #recoveries: ReadonlyMap<string, KlineRecovery>;
+  readonly #healers: readonly GapHealer[];
   readonly #spill: BarSpill;
   #standing: BarsStanding | undefined;
   readonly #staffed = new Map<number, StaffedLine>();
@@ -113,21 +113,18 @@ export class KlinesPlane {
       }),
       stored: (query) => this.#stored(query),
     });
-    const { postgres } = options;
-    const link = (url: string, prepares: boolean) => new StoreLink({ url, prepares, nowUs: () => BigInt(wallUs()) });
-    this.#links =
-      postgres.state === 'up' ? { writer: link(postgres.url, true), readers: link(postgres.url, false) } : undefined;
+    this.#links = linksTo(options.postgres);
     this.#spill = new BarSpill({ settings: options.spill });
-    this.#recovery = new KlineRecovery({
+    this.#recoveries = recoveries(VENUES, {
       link: this.#links?.writer,
       spill: this.#spill,
-      rest: () => new BinanceRest(options.endpoints(FETCHED_VENUE).restUrl),
+      restUrl: (venue) => options.endpoints(venue).restUrl,
       nowMs: () => performance.now(),
     });
-    this.#healer = gapHealing({
+    this.#healers = gapHealers(VENUES, {
       settings: () => options.settings().heal,
-      link: postgres.state === 'up' ? link(postgres.url, false) : undefined,
-      repair: () => this.#repairOf(FETCHED_VENUE),
+      link: this.#links?.healer,
+      repair: (venue) => this.#repairOf(venue),
       symbols: this.symbols,
     });
     this.watch = new KlineWatch({
@@ -198,7 +195,7 @@ export class KlinesPlane {
       ...(postgres.state === 'down' ? [`bars are served and not stored: ${postgres.code}`] : []),
       ...this.watch.reasons(),
       ...standingReasons(this.#standing),
-      ...healingReasons(this.#healer?.stats),
+      ...healingReasons(healingOf(this.#healers)),
       ...unservedReasons(this.shares.unserved()),
     ];
     return [{ name: 'klines', status: reasons.length === 0 ? 'OK' : 'DEGRADED', reason: reasons.join('; ') }];
@@ -207,7 +204,7 @@ export class KlinesPlane {
   async metrics(): Promise<string> {
     const plane = klineMetrics({
       ...{ standing: this.#standing, symbols: this.symbols.all(), unserved: this.shares.unserved() },
-      healing: this.#healer?.stats,
+      healing: healingOf(this.#healers),
     });
     return (await Promise.all([plane, this.#workerMetrics.text()])).join('\n');
   }
@@ -337,9 +334,9 @@ export class KlinesPlane {
     const discovery = this.#discovery;
     discovery.reconfigure(settings);
     const withTickers = () =>
-      [...new Set([...this.symbols.venues, ...settings.discovery])].filter(
-        (venue) => venueNamed(venue).facts.streams.tickers !== undefined,
-      );
+      KNOWN_VENUES.filter(({ id, tellsSymbols }) => {
+        return tellsSymbols && (this.symbols.venues.includes(id) || settings.discovery.includes(id));
+      });
     const behaviour = klineDesk({
       lines: () => [...this.#staffed.values()],
       symbols: this.symbols,
@@ -347,13 +344,13 @@ export class KlinesPlane {
       times: this.#times,
       statuses: () => this.#options.statuses.all(),
       clockSyncMs,
-      recovery: this.#recovery,
+      recoveries: this.#recoveries,
       repairers: repair ? () => this.#startRepairers() : undefined,
-      healer: this.#healer,
+      healers: this.#healers,
       discovery,
       moves: this.#moves,
       ackTimeoutMs: () => settings.ackTimeoutMs,
-      tickers: () => withTickers().map((venue) => this.#tickers(venue, discovery)),
+      tickers: () => withTickers().map(({ id }) => this.#tickers(id, discovery)),
     });
     return {
       spec: actor({ id, backoff, shutdown: node.supervision.shutdownMs, behaviour }),
@@ -378,13 +375,14 @@ export class KlinesPlane {
   }
 
   #startRepairers(): ReadonlyMap<string, TradeRepairer> {
-    this.#repairers = startRepairers((venue) => this.#repairOf(venue));
+    this.#repairers = startRepairers(VENUES, (venue) => this.#repairOf(venue));
     return this.#repairers;
   }
 
-  #repairOf(venue: string): TradeFetchOptions {
+  #repairOf({ facts: { id: venue, rest } }: Venue): RepairerOptions {
     return {
       restUrl: this.#options.endpoints(venue).restUrl,
+      weightPerMinute: rest.weightPerMinute,
       nameOf: (symbol) => this.symbols.at(symbol)?.symbol,
       nowUs: () => this.#times.nowUs(venue),
       tell: async (symbol, command) => {

@@ -19,7 +19,7 @@ import { compileTopology, treeOf } from '../supervision/topology/compile.ts';
 import { persistence, spill as spillSettings } from '../supervision/topology/compile-settings.ts';
 import { TopologyControl } from '../supervision/topology/control.ts';
 import type { ConfigFiles, Configuration } from '../supervision/topology/load.ts';
-import { VENUES } from '../venues/index.ts';
+import { KNOWN_VENUES } from '../venues/index.ts';
 import { Board } from './board.ts';
 import { BookMetrics } from './book-metrics.ts';
 import { BooksPlane } from './books-plane.ts';
@@ -127,10 +127,9 @@ export class Program {
       { nowMs: () => performance.now(), sleep: (ms, signal) => sleep(ms, undefined, { signal }).catch(() => {}) },
       NO_TREE,
     );
-    const around = { venues: VENUES.map((venue) => venue.facts.id) };
     const control = new TopologyControl(
       this.#applier,
-      around,
+      { venues: KNOWN_VENUES },
       (configuration, files) => {
         this.#configuration = configuration;
         this.#files = files;

@@ -1,5 +1,5 @@
 import { Connection } from '../actors/exchange/connection.ts';
-import type { Ticker } from '../actors/watchdog/verdicts.ts';
+import type { Ticker } from '../protocols/venue.ts';
 import { venueNamed } from '../venues/index.ts';
 import { streamName } from '../venues/venue.ts';
 
@@ -11,6 +11,7 @@ export interface TickerWatchOptions {
 }
 
 const LIMITS = { maxFrameBytes: 8 << 20, handshakeTimeoutMs: 10_000 } as const;
+const NO_TICKERS: ReadonlyMap<string, Ticker> = new Map();
 const RECONNECT_MS = { least: 500, most: 30_000 } as const;
 
 /** Listens to the stream on which a venue tells of all its symbols, on a connection of its own. */
@@ -34,11 +35,12 @@ export class TickerWatch {
 
   #connect(): void {
     const { facts, dialect } = venueNamed(this.#options.venue);
+    const read = (frame: Buffer) => dialect.readTickers?.(frame.toString('utf8')) ?? NO_TICKERS;
     const connection = new Connection(
       { url: this.#options.wsUrl, ...LIMITS },
       {
         opened: () => connection.send(dialect.encode('subscribe', [streamName(facts, 'tickers', '')], 1)),
-        frame: (frame) => this.#frame(frame),
+        frame: (frame) => this.#take(read(frame)),
         alive: () => {},
         closed: () => this.#again(),
       },
@@ -52,25 +54,9 @@ export class TickerWatch {
     this.#waitMs = Math.min(this.#waitMs * 2, RECONNECT_MS.most);
   }
 
-  #frame(frame: Buffer): void {
-    const tickers = tickersOf(frame);
+  #take(tickers: ReadonlyMap<string, Ticker>): void {
     if (tickers.size === 0) return;
     this.#waitMs = RECONNECT_MS.least;
     this.#options.onTickers(tickers);
   }
-}
-
-/** Anything but tickers has none. */
-function tickersOf(frame: Buffer): ReadonlyMap<string, Ticker> {
-  const tickers = new Map<string, Ticker>();
-  try {
-    const { data } = JSON.parse(frame.toString('utf8')) as { data?: unknown };
-    if (!Array.isArray(data)) return tickers;
-    for (const ticker of data as ({ s?: unknown; c?: unknown; v?: unknown } | null)[]) {
-      if (typeof ticker?.s === 'string') tickers.set(ticker.s, { close: String(ticker.c), volume: String(ticker.v) });
-    }
-  } catch {
-    return tickers;
-  }
-  return tickers;
 }

@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { PartitionCommand } from '../protocols/partition.ts';
 import { TRADE_BYTES } from '../protocols/trade-layout.ts';
+import { binanceHistory } from '../venues/binance/history.ts';
 import { TradeFetch } from './trade-fetch.ts';
 
 const HUGE = '184467440738.00000000';
@@ -30,7 +31,8 @@ async function venue(): Promise<string> {
 describe('a trade that no record can hold', () => {
   it('is left out and its hole left open, whatever else of the range is filled', async () => {
     const told: PartitionCommand[] = [];
-    const fetch = new TradeFetch({
+    const fetch = new TradeFetch(binanceHistory.tradesById, {
+      weightPerMinute: 6_000,
       restUrl: await venue(),
       nameOf: () => 'BTTCUSDT',
       nowUs: () => 0n,
@@ -66,7 +68,8 @@ describe('an answer that nobody can read', () => {
     });
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const told: PartitionCommand[] = [];
-    const fetch = new TradeFetch({
+    const fetch = new TradeFetch(binanceHistory.tradesById, {
+      weightPerMinute: 6_000,
       restUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
       nameOf: (symbol) => (symbol < 3 ? 'BAD' : 'GOOD'),
       nowUs: () => 0n,

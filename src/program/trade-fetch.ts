@@ -1,4 +1,4 @@
-// Fetches the trades that workers miss from the venue's REST service, and tells the workers what came of it.
+// Fetches the trades that workers miss from a venue that gives them by number, and tells the workers what came of it.
 import {
   type RepairEffect,
   type RepairMessage,
@@ -6,17 +6,15 @@ import {
   receive,
   startRepair,
 } from '../actors/trade-repair/behaviour.ts';
-import { AGG_TRADES_WEIGHT, BinanceRest, PAGE_MAX } from '../actors/trade-repair/binance-rest.ts';
 import { isLimit, UNREADABLE, usedNow } from '../actors/trade-repair/weight-budget.ts';
 import type { PartitionCommand, Trouble } from '../protocols/partition.ts';
 import { fitsRecord, type Trade, tradeRecords } from '../protocols/trade-record.ts';
-import { BINANCE } from '../venues/binance/facts.ts';
+import type { TradesById } from '../venues/history.ts';
 
-/** The venue whose trades can be asked for by number. */
-export const FETCHED_VENUE = BINANCE.id;
-
-export interface TradeFetchOptions {
+export interface RepairerOptions {
   readonly restUrl: string;
+  /** Request weight that the venue allows in a minute, to all that ask from here. */
+  readonly weightPerMinute: number;
   readonly nameOf: (symbol: number) => string | undefined;
   readonly nowUs: () => bigint;
   /** False when the worker of the symbol did not take it. */
@@ -46,10 +44,9 @@ export interface TradeRepairer {
   close(): void;
 }
 
+/** Of the venue's request weight. */
+export const REPAIR_SHARE = 0.5;
 const SETTINGS = {
-  limits: { perMinute: BINANCE.rest.weightPerMinute, share: 0.5 },
-  requestWeight: AGG_TRADES_WEIGHT,
-  pageTrades: PAGE_MAX,
   concurrency: 2,
   waitingMax: 4_096,
   retryMs: 1_000,
@@ -60,20 +57,26 @@ const SETTINGS = {
 const UNFIT_MAX = 256;
 
 export class TradeFetch implements TradeRepairer {
-  readonly #rest: BinanceRest;
-  readonly #options: TradeFetchOptions;
+  readonly #history: TradesById;
+  readonly #options: RepairerOptions;
   /** The venue's time when a symbol was last asked for: what the answer says holds for that moment. */
   readonly #askedUs = new Map<number, bigint>();
   /** Sequences of trades whose amount no record can hold. */
   readonly #unfit = new Map<number, readonly bigint[]>();
-  #state: RepairState = startRepair(SETTINGS);
+  #state: RepairState;
   #timer: NodeJS.Timeout | undefined;
   #isClosed = false;
   readonly #count = { asked: 0, done: 0, failed: 0, limited: 0, fetched: 0 };
 
-  constructor(options: TradeFetchOptions) {
+  constructor(history: TradesById, options: RepairerOptions) {
+    this.#history = history;
     this.#options = options;
-    this.#rest = new BinanceRest(options.restUrl);
+    this.#state = startRepair({
+      ...SETTINGS,
+      limits: { perMinute: options.weightPerMinute, share: REPAIR_SHARE },
+      requestWeight: history.weight,
+      pageTrades: history.pageMax,
+    });
   }
 
   get stats(): RepairStats {
@@ -161,7 +164,7 @@ export class TradeFetch implements TradeRepairer {
     if (name === undefined)
       return this.#step({ kind: 'page', id, page: undefined, usedWeight: undefined, nowMs: Date.now() });
     this.#askedUs.set(symbol, this.#options.nowUs());
-    const answer = await this.#rest.trades(name, symbol, from, limit);
+    const answer = await this.#history.fetch(this.#options.restUrl, { name, index: symbol }, from, limit);
     if (!answer.ok) return this.#failed(id, answer.status, answer.retryAfterS);
     const trades = answer.value;
     const fitting = this.#fitting(symbol, trades);

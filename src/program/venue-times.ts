@@ -7,20 +7,12 @@ import {
   withSample,
   withSecond,
 } from '../actors/partition-worker/venue-clock.ts';
+import { venueNamed } from '../venues/index.ts';
 
 export interface VenueTimesOptions {
   readonly endpoints: (venue: string) => { readonly restUrl: string };
 }
 
-/** Where a venue tells its time: in milliseconds in a field, or in whole seconds in the Date of any answer. */
-type TimePlace =
-  | { readonly path: string; readonly field: string }
-  | { readonly path: string; readonly field: undefined };
-
-const TIME_PLACES: Readonly<Record<string, TimePlace>> = {
-  binance: { path: '/api/v3/time', field: 'serverTime' },
-  bitstamp: { path: '/api/v2/trading-pairs-info/', field: undefined },
-};
 /** Whole seconds are asked for again at other moments of the second until they say enough, a few times a round. */
 const SECONDS_ASKED_MAX = 5;
 const SECONDS_APART_MS = 230;
@@ -42,7 +34,7 @@ export class VenueTimes {
 
   /** Asks the venue for its time; without an answer, what was known holds. */
   async measure(venue: string): Promise<void> {
-    const place = TIME_PLACES[venue];
+    const place = venueNamed(venue).facts.rest.time;
     if (place === undefined) return;
     const url = this.#options.endpoints(venue).restUrl + place.path;
     try {

@@ -1,5 +1,4 @@
 // Fetches the trades that workers miss from a venue that gives them by time only, and tells the workers what came of it.
-import { BitstampRest } from '../actors/trade-repair/bitstamp-rest.ts';
 import { isLimit, UNREADABLE, usedNow } from '../actors/trade-repair/weight-budget.ts';
 import {
   receive,
@@ -11,13 +10,10 @@ import {
 import type { Trouble } from '../protocols/partition.ts';
 import { TRADE_FETCHED } from '../protocols/trade-layout.ts';
 import { type Trade, tradeRecords } from '../protocols/trade-record.ts';
-import { BITSTAMP } from '../venues/bitstamp/facts.ts';
-import type { RepairStats, TradeFetchOptions, TradeRepairer } from './trade-fetch.ts';
-
-export const WINDOW_VENUE = BITSTAMP.id;
+import type { TradeWindows } from '../venues/history.ts';
+import { REPAIR_SHARE, type RepairerOptions, type RepairStats, type TradeRepairer } from './trade-fetch.ts';
 
 const SETTINGS = {
-  limits: { perMinute: BITSTAMP.rest.weightPerMinute, share: 0.5 },
   concurrency: 2,
   waitingMax: 4_096,
   retryMinMs: 2_000,
@@ -29,17 +25,19 @@ const SETTINGS = {
 const GONE = 404;
 
 export class WindowFetch implements TradeRepairer {
-  readonly #rest: BitstampRest;
-  readonly #options: TradeFetchOptions;
+  readonly #history: TradeWindows;
+  readonly #options: RepairerOptions;
   /** Windows whose holes are being filled. */
   readonly #pages = new Map<number, readonly Trade[]>();
-  #state: WindowState = startWindows(SETTINGS);
+  #state: WindowState;
   #isClosed = false;
   readonly #count = { asked: 0, done: 0, failed: 0, limited: 0, fetched: 0 };
 
-  constructor(options: TradeFetchOptions) {
+  constructor(history: TradeWindows, options: RepairerOptions) {
+    this.#history = history;
     this.#options = options;
-    this.#rest = new BitstampRest(options.restUrl);
+    const limits = { perMinute: options.weightPerMinute, share: REPAIR_SHARE };
+    this.#state = startWindows({ ...SETTINGS, limits, requestWeight: history.weight });
   }
 
   get stats(): RepairStats {
@@ -77,7 +75,7 @@ export class WindowFetch implements TradeRepairer {
     if (name === undefined)
       return this.#step({ kind: 'failed', id, status: GONE, retryAfterS: undefined, ...this.#now() });
     this.#count.asked++;
-    const answer = await this.#rest.transactions(name, symbol, window);
+    const answer = await this.#history.fetch(this.#options.restUrl, { name, index: symbol }, window);
     if (!answer.ok) return this.#failed(id, answer.status, answer.retryAfterS);
     const trades = answer.value;
     this.#pages.set(id, trades);

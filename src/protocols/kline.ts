@@ -46,13 +46,8 @@ export const QUALITIES = ['complete', 'partial-first', 'quiet', 'gap', 'repaired
  */
 export type Quality = (typeof QUALITIES)[number];
 
-/** Prices and amounts count 10^-8; quote sums, being products, count 10^-16. */
-export interface Bar {
-  readonly symbol: number;
-  readonly interval: Interval;
-  readonly quality: Quality;
-  readonly closed: boolean;
-  readonly revision: number;
+/** What traded in a window. Prices and amounts count 10^-8; quote sums, being products, count 10^-16. */
+export interface BarFigures {
   readonly openUs: bigint;
   /** The last microsecond of the window. */
   readonly closeUs: bigint;
@@ -60,13 +55,24 @@ export interface Bar {
   readonly high: bigint;
   readonly low: bigint;
   readonly close: bigint;
-  readonly firstId: bigint;
-  readonly lastId: bigint;
   readonly trades: bigint;
   readonly volume: bigint;
   readonly quoteVolume: bigint;
   readonly takerVolume: bigint;
   readonly takerQuoteVolume: bigint;
+}
+
+export interface TradedBar extends BarFigures {
+  readonly firstId: bigint;
+  readonly lastId: bigint;
+}
+
+export interface Bar extends TradedBar {
+  readonly symbol: number;
+  readonly interval: Interval;
+  readonly quality: Quality;
+  readonly closed: boolean;
+  readonly revision: number;
   /** The sequence that the symbol expects next: all below it are in its bars, holes apart. */
   readonly nextSequence: bigint;
 }

@@ -77,6 +77,8 @@ export interface RestFacts {
   /** Request weight that may be used in any minute, and the header that tells how much is used. */
   readonly weightPerMinute: number;
   readonly weightHeader: string | undefined;
+  /** Where the venue tells its time: in milliseconds in a field, or in whole seconds in the Date of any answer. */
+  readonly time?: { readonly path: string; readonly field?: string };
 }
 
 /** Everything about a venue that is data. Configuration may override the URLs. */
@@ -100,6 +102,21 @@ export interface VenueFacts {
   /** True where an ack does not prove that the symbol exists. */
   readonly acksUnknownSymbols: boolean;
   readonly ackWithinMs: number;
+}
+
+/** A venue as far as the configuration has to know it. */
+export interface KnownVenue {
+  readonly id: string;
+  /** Its trades are numbered, so that it shows when some are missing, and those can be fetched. */
+  readonly makesBars: boolean;
+  /** It has a stream on which all its symbols are named. */
+  readonly tellsSymbols: boolean;
+}
+
+/** What a venue's ticker says of a symbol: the last price, and the base volume of the last 24 hours. */
+export interface Ticker {
+  readonly close: string;
+  readonly volume: string;
 }
 
 /** What a frame that is not market data says. `sequence` is set where control frames share the data frames' counter. */

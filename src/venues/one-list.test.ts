@@ -6,21 +6,17 @@ import { DecodeKernel } from '../kernels/decode.ts';
 import { VENUES } from './index.ts';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
-/** Where frames, books and feeds are handled. Defaults of the configuration name venues, and so may tests and oracles. */
-const FOLDERS = [
-  ...['src/actors/exchange', 'src/actors/merger', 'src/actors/publisher', 'src/actors/collector', 'src/console'],
-  ...['src/kernels', 'src/protocols', 'src/venues'],
-];
-const isOutside = (file: string) =>
-  /\.tsx?$/.test(file) && !/\.test\.ts$|\/oracle\//.test(file) && !/^src\/venues\/(index\.ts|\w+\/.+)$/.test(file);
-const filesBelow = (folder: string) =>
-  readdirSync(`${root}${folder}`, { recursive: true, encoding: 'utf8' }).map((name) => `${folder}/${name}`);
-const withoutComments = (text: string) => text.replace(/\/\*[\s\S]*?\*\/|\/\/.*$/gm, '');
+/** Defaults of the configuration name venues, and so may tests, what only tests use, and oracles. */
+const MAY_NAME = /\.test\.ts$|\/testing\.ts$|\/oracle\/|^src\/supervision\/topology\/topology-schema\.ts$/;
+const OWN = new RegExp(`^src/venues/(index\\.ts|(${VENUES.map(({ facts }) => facts.id).join('|')})/.+)$`);
+const isOutside = (file: string) => /\.tsx?$/.test(file) && !MAY_NAME.test(file) && !OWN.test(file);
+const sources = () => readdirSync(`${root}src`, { recursive: true, encoding: 'utf8' }).map((name) => `src/${name}`);
+const withoutComments = (text: string) => text.replace(/\/\*[\s\S]*?\*\/|(^|\s)\/\/.*$/gm, '');
 
 describe.each(VENUES.map(({ facts }) => facts.id))('%s', (venue) => {
   it('is named in its own folder and in the list alone', () => {
-    const files = FOLDERS.flatMap(filesBelow).filter(isOutside);
-    expect(files.length).toBeGreaterThan(100);
+    const files = sources().filter(isOutside);
+    expect(files.length).toBeGreaterThan(200);
     const name = new RegExp(venue, 'i');
     expect(files.filter((file) => name.test(withoutComments(readFileSync(`${root}${file}`, 'utf8'))))).toEqual([]);
   });

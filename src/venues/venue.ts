@@ -1,6 +1,7 @@
 import type { DecodeKernel } from '../kernels/decode.ts';
 import { TapeworksError } from '../protocols/errors/index.ts';
-import type { ControlFrame, StreamFacts, StreamKind, VenueFacts } from '../protocols/venue.ts';
+import type { ControlFrame, KnownVenue, StreamFacts, StreamKind, Ticker, VenueFacts } from '../protocols/venue.ts';
+import type { VenueHistory } from './history.ts';
 import type { VenueSimulation } from './simulation/simulated-venue.ts';
 
 /** How a venue spells what the subscription bookkeeping wants said, and how it answers. */
@@ -11,6 +12,8 @@ export interface Dialect {
   groupOf(stream: string): string;
   /** Reads a frame that the decode kernels did not take. Never throws; what it does not know is `unknown`. */
   classify(text: string): ControlFrame;
+  /** Reads a frame of the stream of tickers, where there is one: by symbol, those that changed. Other frames have none. */
+  readTickers?(text: string): ReadonlyMap<string, Ticker>;
 }
 
 /** A venue as the rest of the program sees it. */
@@ -19,6 +22,8 @@ export interface Venue {
   readonly dialect: Dialect;
   readonly simulation: VenueSimulation;
   readonly walker: Walker;
+  /** What can be asked of the past; none where nothing that bars need can be. */
+  readonly history?: VenueHistory;
 }
 
 /** How a venue's data frames are read. */
@@ -36,6 +41,18 @@ export interface Walker {
   readonly snapshotUrl?: ((restUrl: string, symbol: string) => string) | undefined;
 }
 
+/** What the configuration's defaults and checks go by. */
+export function knownVenue({ facts, dialect, history }: Venue): KnownVenue {
+  const { trades, tickers } = facts.streams;
+  const showsHoles = trades?.gapProof === 'dense-trade-id' || trades?.gapProof === 'ordered-trade-id';
+  const fillsHoles = history?.tradesById !== undefined || history?.windows !== undefined;
+  return {
+    id: facts.id,
+    makesBars: showsHoles && fillsHoles,
+    tellsSymbols: tickers !== undefined && dialect.readTickers !== undefined,
+  };
+}
+
 export function streamFacts(facts: VenueFacts, kind: StreamKind): StreamFacts {
   const found = facts.streams[kind];
   if (found !== undefined) return found;
@@ -49,6 +66,14 @@ export function streamFacts(facts: VenueFacts, kind: StreamKind): StreamFacts {
 export function symbolOf(facts: VenueFacts, base: string, quote: string): string {
   const joined = `${base}${facts.symbolForm.separator}${quote}`;
   return facts.symbolForm.case === 'upper' ? joined.toUpperCase() : joined.toLowerCase();
+}
+
+/** Whether a text is written as the venue writes its symbols; it need not list such a one. */
+export function isSymbolShaped({ symbolForm }: VenueFacts, text: string): boolean {
+  const letters = symbolForm.case === 'upper' ? '[A-Z0-9]' : '[a-z0-9]';
+  const { separator } = symbolForm;
+  const shape = separator === '' ? `${letters}{2,30}` : `${letters}{1,20}${separator}${letters}{1,20}`;
+  return new RegExp(`^${shape}$`).test(text);
 }
 
 /** The stream that carries `kind` for a symbol: book, BTCUSDT -> btcusdt@depth20@100ms. */

@@ -10,7 +10,7 @@ import {
 import { loadProtos } from '../../src/actors/publisher/grpc-server.ts';
 import { Program, type ProgramOptions } from '../../src/program/program.ts';
 import { checkConfiguration } from '../../src/supervision/topology/load.ts';
-import { VENUES } from '../../src/venues/index.ts';
+import { KNOWN_VENUES } from '../../src/venues/index.ts';
 import type { Simulator } from '../../src/venues/simulation/simulator.ts';
 
 /** A summary as an ordinary client decodes it. */
@@ -48,11 +48,7 @@ export function configurationOf(topology: string, kernel = '') {
     ['kernel.yaml', Buffer.from(`${/^grpc:/m.test(kernel) ? '' : 'grpc: { port: 0 }'}\nhttp: { port: 0 }\n${kernel}`)],
     ['topology.yaml', Buffer.from(topology)],
   ]);
-  const checked = checkConfiguration(
-    files,
-    { venues: VENUES.map((venue) => venue.facts.id) },
-    (name) => `config/${name}`,
-  );
+  const checked = checkConfiguration(files, { venues: KNOWN_VENUES }, (name) => `config/${name}`);
   if (!checked.ok) throw new Error(JSON.stringify(checked.issues));
   return { configuration: checked.value, files };
 }

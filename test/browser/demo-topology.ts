@@ -8,10 +8,10 @@ import { type ApplyClock, TopologyApplier, type TopologyHost } from '../../src/s
 import { compileTopology, parentOf } from '../../src/supervision/topology/compile.ts';
 import { TopologyControl } from '../../src/supervision/topology/control.ts';
 import { checkConfiguration } from '../../src/supervision/topology/load.ts';
-import { VENUES } from '../../src/venues/index.ts';
+import { KNOWN_VENUES } from '../../src/venues/index.ts';
 import { type WorkMessage, worker } from './demo-actors.ts';
 
-const AROUND = { venues: VENUES.map((venue) => venue.facts.id) };
+const AROUND = { venues: KNOWN_VENUES };
 const NAMES = ['kernel.yaml', 'topology.yaml', 'modules.d/collector.yaml'];
 
 export type Refs = Map<string, { tell(message: WorkMessage): unknown }>;

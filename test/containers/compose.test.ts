@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { checkConfiguration } from '../../src/supervision/topology/load.ts';
-import { VENUES } from '../../src/venues/index.ts';
+import { KNOWN_VENUES } from '../../src/venues/index.ts';
 import { type Compose, dockerInstructions, root, textOf, yamlOf } from './files.ts';
 
 const compose = yamlOf('docker-compose.yml') as Compose;
@@ -97,7 +97,7 @@ describe('docker-compose.yml', () => {
       ['kernel.yaml', Buffer.from(textOf('docker/kernel.yaml'))],
       ['topology.yaml', Buffer.from(textOf('config/topology.yaml'))],
     ]);
-    const checked = checkConfiguration(files, { venues: VENUES.map(({ facts }) => facts.id) }, (name) => name);
+    const checked = checkConfiguration(files, { venues: KNOWN_VENUES }, (name) => name);
     if (!checked.ok) throw new Error(JSON.stringify(checked.issues));
     const { http, grpc, tls, auth, data } = checked.value.kernel;
     const { ports, secrets, volumes } = compose.services['tapeworks']!;

@@ -10,9 +10,9 @@ import { Backfill } from '../../src/actors/kline-backfill/backfill.ts';
 import { BackfillStore } from '../../src/actors/kline-backfill/backfill-store.ts';
 import { KlineStore, MIGRATIONS } from '../../src/actors/kline-persistence/store.ts';
 import { migrate, readMigrations } from '../../src/actors/sink/migrate.ts';
-import { BinanceRest } from '../../src/actors/trade-repair/binance-rest.ts';
 import type { Bar, Interval } from '../../src/protocols/kline.ts';
 import { type EmbeddedPostgres, startPostgres } from '../../src/servers/postgres.ts';
+import { binanceHistory } from '../../src/venues/binance/history.ts';
 import { binance } from '../../src/venues/binance/index.ts';
 import { type Simulator, startSimulator } from '../../src/venues/simulation/simulator.ts';
 
@@ -67,7 +67,6 @@ async function stored(interval: Interval) {
 function backfill(interval: Interval, signal = new AbortController().signal, onPage: () => void = () => {}) {
   const waits: number[] = [];
   const fromUs = BigInt(startMs) * 1000n;
-  const rest = new BinanceRest(simulator.endpoints('binance').restUrl);
   const store = new BackfillStore(client);
   const run = new Backfill({
     span: {
@@ -86,7 +85,8 @@ function backfill(interval: Interval, signal = new AbortController().signal, onP
         return added;
       },
     },
-    klines: (from, limit) => rest.klines('BTCUSDT', interval, from, limit),
+    history: binanceHistory.bars,
+    restUrl: simulator.endpoints('binance').restUrl,
     budget: { perMinute: 6000, share: 1 },
     nowMs: () => Date.now(),
     sleep: async (ms) => {

@@ -12,7 +12,6 @@ import {
   receive,
   startRepair,
 } from '../../src/actors/trade-repair/behaviour.ts';
-import { AGG_TRADES_WEIGHT, BinanceRest, PAGE_MAX } from '../../src/actors/trade-repair/binance-rest.ts';
 import { command as auditCommand } from '../../src/cli/audit.ts';
 import { BARS_DEFAULTS, BarsKernel, barsOf, READER } from '../../src/kernels/bars.ts';
 import { Random, testSeed } from '../../src/kernels/oracle/random.ts';
@@ -20,15 +19,17 @@ import type { Bar, Interval } from '../../src/protocols/kline.ts';
 import { type Trade, tradeRecords } from '../../src/protocols/trade-record.ts';
 import { type EmbeddedPostgres, startPostgres } from '../../src/servers/postgres.ts';
 import { BINANCE } from '../../src/venues/binance/facts.ts';
+import { binanceHistory } from '../../src/venues/binance/history.ts';
 import { closeAll, START_MS, simulator } from '../../src/venues/simulation/rig.ts';
 
+const { tradesById, bars: barHistory } = binanceHistory;
 const SYMBOL = 'BTCUSDT';
 const INTERVALS: readonly Interval[] = ['1s', '1m', '3m'];
 const STEPS = 3000;
 const REPAIR = {
   limits: { perMinute: BINANCE.rest.weightPerMinute, share: 0.5 },
-  requestWeight: AGG_TRADES_WEIGHT,
-  pageTrades: PAGE_MAX,
+  requestWeight: tradesById.weight,
+  pageTrades: tradesById.pageMax,
   concurrency: 2,
   waitingMax: 100,
   retryMs: 10,
@@ -37,13 +38,13 @@ const REPAIR = {
 
 afterEach(closeAll);
 
-async function tapeOf(rest: BinanceRest): Promise<Trade[]> {
+async function tapeOf(restUrl: string): Promise<Trade[]> {
   const tape: Trade[] = [];
   for (let from = 0n, pages = 0; pages < 100; pages++) {
-    const page = await rest.trades(SYMBOL, 1, from, PAGE_MAX);
+    const page = await tradesById.fetch(restUrl, { name: SYMBOL, index: 1 }, from, tradesById.pageMax);
     if (!page.ok) throw new Error(page.reason);
     tape.push(...page.value);
-    if (page.value.length < PAGE_MAX) return tape;
+    if (page.value.length < tradesById.pageMax) return tape;
     from = page.value.at(-1)!.sequence + 1n;
   }
   throw new Error('the tape has no end');
@@ -58,7 +59,7 @@ function feed(kernel: BarsKernel, trades: readonly Trade[]): void {
 }
 
 /** Runs the repair behaviour against the venue until it wants nothing more. */
-async function repair(kernel: BarsKernel, rest: BinanceRest, nowUs: bigint): Promise<number> {
+async function repair(kernel: BarsKernel, restUrl: string, nowUs: bigint): Promise<number> {
   let state = startRepair(REPAIR);
   let fetches = 0;
   const pending: RepairMessage[] = [];
@@ -74,7 +75,7 @@ async function repair(kernel: BarsKernel, rest: BinanceRest, nowUs: bigint): Pro
     if (effect.kind === 'confirm') kernel.confirm(effect.symbol, effect.next, nowUs);
     if (effect.kind !== 'fetch') return;
     fetches++;
-    const page = await rest.trades(SYMBOL, effect.symbol, effect.from, effect.limit);
+    const page = await tradesById.fetch(restUrl, { name: SYMBOL, index: effect.symbol }, effect.from, effect.limit);
     if (!page.ok) throw new Error(page.reason);
     feed(kernel, page.value);
     const [first, last] = [page.value[0]?.sequence ?? 0n, page.value.at(-1)?.sequence ?? 0n];
@@ -101,10 +102,10 @@ function closedBars(kernel: BarsKernel): Map<string, Bar> {
 }
 
 /** What the kernel makes of a venue's tape of which a random part was lost on the way and repaired by REST. */
-async function repairedBars(rest: BinanceRest, nowUs: bigint) {
+async function repairedBars(restUrl: string, nowUs: bigint) {
   const seed = testSeed();
   const random = new Random(seed);
-  const tape = await tapeOf(rest);
+  const tape = await tapeOf(restUrl);
   const depths = { baseDepth: 1024, longDepth: 16 };
   const kernel = new BarsKernel({ ...BARS_DEFAULTS, ...depths, intervals: INTERVALS, symbolsMax: 2, globalsMax: 2 });
   kernel.add(1, 0, true, BigInt(START_MS) * 1000n);
@@ -119,7 +120,7 @@ async function repairedBars(rest: BinanceRest, nowUs: bigint) {
   feed(kernel, survived);
   const before = closedBars(kernel);
   kernel.doubt(1, survived.at(-1)!.timeUs);
-  const fetches = await repair(kernel, rest, nowUs);
+  const fetches = await repair(kernel, restUrl, nowUs);
   return { seed, lost: tape.length - survived.length, fetches, before, after: closedBars(kernel), kernel };
 }
 
@@ -127,13 +128,13 @@ describe('bars of the simulated venue', () => {
   it('equal its own after repair, and those that did not were marked as gaps while it lasted', async () => {
     const sim = await simulator();
     sim.advance(STEPS);
-    const rest = new BinanceRest(`${sim.url}/binance`);
+    const restUrl = `${sim.url}/binance`;
     const nowUs = BigInt(sim.truth.nowMs('binance')) * 1000n;
-    const { seed, before, after, kernel, lost } = await repairedBars(rest, nowUs);
+    const { seed, before, after, kernel, lost } = await repairedBars(restUrl, nowUs);
     const where = `TAPEWORKS_SEED=${seed}, ${lost} trades lost`;
     expect(kernel.troubles(), where).toEqual([]);
     for (const interval of INTERVALS) {
-      const theirs = await rest.klines(SYMBOL, interval, BigInt(START_MS) * 1000n, PAGE_MAX);
+      const theirs = await barHistory.fetch(restUrl, SYMBOL, interval, BigInt(START_MS) * 1000n, barHistory.pageMax);
       if (!theirs.ok) throw new Error(theirs.reason);
       const closed = theirs.value.filter((bar) => bar.closeUs < nowUs && bar.openUs >= BigInt(START_MS) * 1000n);
       const ours = [...before, ...after].map(([, bar]) => bar).filter((bar) => bar.interval === interval);
@@ -183,7 +184,7 @@ describe('tapeworks audit klines', () => {
     const sim = await simulator();
     sim.advance(STEPS);
     const url = `${sim.url}/binance`;
-    const { after, before } = await repairedBars(new BinanceRest(url), BigInt(sim.truth.nowMs('binance')) * 1000n);
+    const { after, before } = await repairedBars(url, BigInt(sim.truth.nowMs('binance')) * 1000n);
     const client = new pg.Client({ connectionString: server.url });
     await client.connect();
     await migrate(client, readMigrations(MIGRATIONS));

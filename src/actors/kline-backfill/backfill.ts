@@ -1,17 +1,17 @@
 // Fills a span of a symbol's history with the venue's own bars, page by page, within the venue's budget. Each page is one
 // transaction with how far it has come, so that whatever ends a run, the next one goes on where it stopped.
 import { TapeworksError } from '../../protocols/errors/index.ts';
-import { type Bar, windowAt, windowOpenUs } from '../../protocols/kline.ts';
+import { type Bar, type BarFigures, windowAt, windowOpenUs } from '../../protocols/kline.ts';
+import type { BarHistory } from '../../venues/history.ts';
 import type { NamedBar } from '../kline-persistence/rows.ts';
-import { KLINES_WEIGHT, PAGE_MAX, type VenueBar } from '../trade-repair/binance-rest.ts';
-import type { RestResult } from '../trade-repair/rest.ts';
 import { blocked, observe, spend, startBudget, type WeightLimits, waitFor } from '../trade-repair/weight-budget.ts';
 import type { BackfillSpan, BackfillStore } from './backfill-store.ts';
 
 export interface BackfillOptions {
   readonly span: BackfillSpan;
   readonly store: Pick<BackfillStore, 'progress' | 'prepare' | 'keep'>;
-  readonly klines: (fromUs: bigint, limit: number) => Promise<RestResult<VenueBar[]>>;
+  readonly history: BarHistory;
+  readonly restUrl: string;
   readonly budget: WeightLimits;
   readonly nowMs: () => number;
   readonly sleep: (ms: number) => Promise<void>;
@@ -47,7 +47,7 @@ export class Backfill {
   }
 
   async run(): Promise<BackfillReport> {
-    const { span, store, signal } = this.#options;
+    const { history, span, store, signal } = this.#options;
     const before = await store.progress(span);
     let nextUs = before?.nextUs ?? span.fromUs;
     this.#tell({ addedBefore: before?.bars ?? 0, share: this.#shareAt(nextUs) });
@@ -62,21 +62,21 @@ export class Backfill {
       const stored = bars.map((bar) => namedBar(span, bar));
       const added = await store.keep(span, stored, nextUs);
       this.#tell({ added: this.#report.added + added, share: this.#shareAt(nextUs) });
-      if (page.length < PAGE_MAX || bars.length < page.length) break;
+      if (page.length < history.pageMax || bars.length < page.length) break;
     }
     this.#tell({ isDone: !signal.aborted, share: signal.aborted ? this.#report.share : 1 });
     return this.#report;
   }
 
   /** Undefined when the run is to end. Refusals for being too fast are waited out as long as the venue says. */
-  async #page(fromUs: bigint): Promise<readonly VenueBar[] | undefined> {
-    const { klines, nowMs, signal, span } = this.#options;
+  async #page(fromUs: bigint): Promise<readonly BarFigures[] | undefined> {
+    const { history, nowMs, restUrl, signal, span } = this.#options;
     let reason = '';
     for (let attempt = 0; attempt < TRIES_MAX && !signal.aborted; attempt++) {
-      await this.#wait(waitFor(this.#budget, KLINES_WEIGHT, nowMs()));
+      await this.#wait(waitFor(this.#budget, history.weight, nowMs()));
       if (signal.aborted) return undefined;
-      this.#budget = spend(this.#budget, KLINES_WEIGHT, nowMs());
-      const answer = await klines(fromUs, PAGE_MAX);
+      this.#budget = spend(this.#budget, history.weight, nowMs());
+      const answer = await history.fetch(restUrl, span.symbol, span.interval, fromUs, history.pageMax);
       if (answer.ok) {
         if (answer.usedWeight !== undefined) this.#budget = observe(this.#budget, answer.usedWeight, nowMs());
         return answer.value;
@@ -111,16 +111,10 @@ export class Backfill {
 }
 
 /** The venue's own count: all but the trades' ids, and quote volumes to 8 places. */
-export function namedBar({ venue, symbol, interval }: BarSeries, bar: VenueBar): NamedBar {
-  const quotes = {
-    quoteVolume: bar.quoteVolume * QUOTE_UNIT,
-    takerQuoteVolume: bar.takerQuoteVolume * QUOTE_UNIT,
-  };
+export function namedBar({ venue, symbol, interval }: BarSeries, bar: BarFigures): NamedBar {
   const quality = bar.trades === 0n ? 'quiet' : 'complete';
   const state = { symbol: 0, interval, quality, closed: true, revision: 1 } as const;
   const ids = { firstId: 0n, lastId: 0n, nextSequence: 0n };
-  const own: Bar = { ...state, ...bar, ...quotes, ...ids };
+  const own: Bar = { ...state, ...bar, ...ids };
   return { venue, symbol, bar: own };
 }
-
-const QUOTE_UNIT = 100_000_000n;

@@ -12,7 +12,7 @@ const gap = (at: number, symbol = 'BTCUSDT', interval: Interval = '1s'): GapBar 
 
 describe('gap bars', () => {
   it('are asked for by series, and in as few pages as hold them', () => {
-    const pages = pagesOf([gap(10), gap(60, 'BTCUSDT', '1m'), gap(12), gap(1009), gap(1010), gap(11, 'ETHUSDT')]);
+    const pages = pagesOf([gap(10), gap(60, 'BTCUSDT', '1m'), gap(12), gap(1009), gap(1010), gap(11, 'ETHUSDT')], 1000);
     expect(pages.map(({ symbol, interval, opens, limit }) => [symbol, interval, opens.length, limit])).toEqual([
       ['BTCUSDT', '1s', 3, 1000],
       ['BTCUSDT', '1s', 1, 1],
@@ -36,7 +36,8 @@ describe('a span that is out of the reach of its worker', () => {
       settings: () => ({ enabled: true, everyMs: 1_000, afterMs: 10_000, lookBackMs: 60_000 }),
       use: (work) => work(store),
       release: async () => {},
-      klines: () => Promise.reject(new Error('not asked')),
+      history: { weight: 2, pageMax: 1000, fetch: () => Promise.reject(new Error('not asked')) },
+      restUrl: () => 'http://127.0.0.1:1',
       budget: { perMinute: 100, share: 1 },
       nameOf: (symbol) => (symbol === 1 ? 'BTCUSDT' : undefined),
       taken: (symbol) => taken.push(symbol),

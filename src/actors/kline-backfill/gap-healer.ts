@@ -4,14 +4,13 @@
 //   deep span told --all of it long over--> its stored bars are marked as gaps, and the kernel forgets the span
 //   a turn: the oldest gap bars --one question a page of a series--> replaced, or the series waits: 1 2 4 ... 512 turns
 //           a venue or database that fails ends the turn; the next ones are left out: 1 2 4 8 16 turns
-import type { Interval } from '../../protocols/kline.ts';
-import { windowAt } from '../../protocols/kline.ts';
+import { type BarFigures, type Interval, windowAt } from '../../protocols/kline.ts';
 import type { Trouble } from '../../protocols/partition.ts';
+import type { RestResult } from '../../protocols/rest.ts';
 import type { HealSettings } from '../../protocols/topology.ts';
+import type { BarHistory } from '../../venues/history.ts';
 import type { GapBar } from '../kline-persistence/gap-bars.ts';
 import type { KlineStore } from '../kline-persistence/store.ts';
-import { KLINES_WEIGHT, PAGE_MAX, type VenueBar } from '../trade-repair/binance-rest.ts';
-import type { RestResult } from '../trade-repair/rest.ts';
 import {
   blocked,
   isLimit,
@@ -33,12 +32,8 @@ export interface GapHealerOptions {
   readonly use: <T>(work: (store: KlineStore) => Promise<T>) => Promise<T>;
   /** The database is not needed between an end and a beginning. */
   readonly release: () => Promise<void>;
-  readonly klines: (
-    symbol: string,
-    interval: Interval,
-    fromUs: bigint,
-    limit: number,
-  ) => Promise<RestResult<VenueBar[]>>;
+  readonly history: BarHistory;
+  readonly restUrl: () => string;
   readonly budget: WeightLimits;
   /** Undefined for a symbol that has left or is another venue's. */
   readonly nameOf: (symbol: number) => string | undefined;
@@ -147,15 +142,15 @@ export class GapHealer {
   }
 
   async #heal(): Promise<void> {
-    const { nowMs, nowUs, settings, use, venue } = this.#options;
+    const { history, nowMs, nowUs, settings, use, venue } = this.#options;
     const { afterMs, lookBackMs } = settings();
     const now = nowUs();
     const without = [...this.#later].filter(([, { atMs }]) => atMs > nowMs()).map(([series]) => series);
     const span = { fromUs: now - BigInt(lookBackMs) * 1000n, toUs: now - BigInt(afterMs) * 1000n };
     const { bars, total } = await use((store) => store.gaps({ venue, ...span, without, limit: BARS_PER_TURN }));
     this.#stats = { ...this.#stats, gaps: total };
-    for (const page of pagesOf(bars).slice(0, PAGES_PER_TURN)) {
-      if (this.#isEnded || waitFor(this.#budget, KLINES_WEIGHT, nowMs()) > 0) return;
+    for (const page of pagesOf(bars, history.pageMax).slice(0, PAGES_PER_TURN)) {
+      if (this.#isEnded || waitFor(this.#budget, history.weight, nowMs()) > 0) return;
       if (!(await this.#ask(page))) return;
     }
     this.#failures = 0;
@@ -164,10 +159,10 @@ export class GapHealer {
 
   /** False where asking on makes no sense at the moment. */
   async #ask(page: Page): Promise<boolean> {
-    const { klines, nowMs } = this.#options;
+    const { history, nowMs, restUrl } = this.#options;
     const { symbol, interval, opens, limit } = page;
-    this.#budget = spend(this.#budget, KLINES_WEIGHT, nowMs());
-    const answer = await klines(symbol, interval, opens[0]!, limit).catch(unreadable);
+    this.#budget = spend(this.#budget, history.weight, nowMs());
+    const answer = await history.fetch(restUrl(), symbol, interval, opens[0]!, limit).catch(unreadable);
     if (answer.ok) {
       if (answer.usedWeight !== undefined) this.#budget = observe(this.#budget, answer.usedWeight, nowMs());
       await this.#replace(page, answer.value);
@@ -185,7 +180,7 @@ export class GapHealer {
     return false;
   }
 
-  async #replace(page: Page, theirs: readonly VenueBar[]): Promise<void> {
+  async #replace(page: Page, theirs: readonly BarFigures[]): Promise<void> {
     const { use, venue } = this.#options;
     const { symbol, interval, opens } = page;
     const wanted = new Set(opens);
@@ -216,12 +211,12 @@ export class GapHealer {
   }
 }
 
-function unreadable(error: Error): RestResult<VenueBar[]> {
+function unreadable(error: Error): RestResult<BarFigures[]> {
   return { ok: false, status: UNREADABLE, retryAfterS: undefined, reason: error.message };
 }
 
 /** Gap bars of a series that one question can answer. */
-export function pagesOf(bars: readonly GapBar[]): Page[] {
+export function pagesOf(bars: readonly GapBar[], pageMax: number): Page[] {
   const series = new Map<string, GapBar[]>();
   for (const bar of bars) {
     const key = `${bar.symbol} ${bar.interval}`;
@@ -235,7 +230,7 @@ export function pagesOf(bars: readonly GapBar[]): Page[] {
     for (const { openUs } of gaps) {
       const window = windowAt(interval, openUs);
       const page = pages.at(-1);
-      if (page === undefined || window - page.first >= PAGE_MAX) {
+      if (page === undefined || window - page.first >= pageMax) {
         pages.push({ opens: [openUs], first: window, last: window });
       } else {
         page.opens.push(openUs);

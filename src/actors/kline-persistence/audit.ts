@@ -1,7 +1,6 @@
 // Our bars beside the venue's own. Quote volumes are exact here (10^-16) and rounded there (10^-8, perhaps once a trade):
 // they count as equal when they differ by less than one 10^-8 for each trade of the bar.
-import type { Bar } from '../../protocols/kline.ts';
-import type { VenueBar } from '../trade-repair/binance-rest.ts';
+import type { Bar, BarFigures } from '../../protocols/kline.ts';
 
 export const AUDITED_FIELDS = [
   ...(['open', 'high', 'low', 'close', 'volume', 'quoteVolume', 'trades', 'takerVolume', 'takerQuoteVolume'] as const),
@@ -30,9 +29,9 @@ export interface Audit {
 
 const QUOTE_UNIT = 100_000_000n;
 
-function differs(field: AuditedField, ours: Bar, theirs: VenueBar): boolean {
+function differs(field: AuditedField, ours: Bar, theirs: BarFigures): boolean {
   if (field !== 'quoteVolume' && field !== 'takerQuoteVolume') return ours[field] !== theirs[field];
-  const gap = ours[field] - theirs[field] * QUOTE_UNIT;
+  const gap = ours[field] - theirs[field];
   const tolerance = QUOTE_UNIT * (theirs.trades > 0n ? theirs.trades : 1n);
   return gap >= tolerance || gap <= -tolerance;
 }
@@ -42,7 +41,7 @@ export function claimsWhole({ quality }: Pick<Bar, 'quality'>): boolean {
 }
 
 /** Compares closed bars only: an open one is not yet what it will be. */
-export function compareBars(ours: readonly Bar[], theirs: readonly VenueBar[]): Audit {
+export function compareBars(ours: readonly Bar[], theirs: readonly BarFigures[]): Audit {
   const closed = new Map(ours.filter((bar) => bar.closed).map((bar) => [bar.openUs, bar]));
   const venue = new Map(theirs.map((bar) => [bar.openUs, bar]));
   const shared = theirs.flatMap((bar) => {

@@ -3,6 +3,7 @@ import { receive, startWindows, type WindowEffect, type WindowMessage, type Wind
 
 const SETTINGS = {
   limits: { perMinute: 10, share: 0.5 },
+  requestWeight: 1,
   concurrency: 2,
   waitingMax: 3,
   retryMinMs: 2_000,

@@ -5,6 +5,7 @@
 //                                                           \--refused, or proven on one side only--> later, 2 4 8 ... 60 s
 //
 // While the venue does not answer at all everything waits, 2 4 8 10 10 s: the tries of a symbol are not counted then.
+import { WINDOWS_US, type WindowName } from '../../venues/history.ts';
 import {
   blocked,
   isLimit,
@@ -16,11 +17,9 @@ import {
   waitFor,
 } from './weight-budget.ts';
 
-export const WINDOWS_US = { minute: 60_000_000n, hour: 3_600_000_000n, day: 86_400_000_000n } as const;
-export type WindowName = keyof typeof WINDOWS_US;
-
 export interface WindowSettings {
   readonly limits: WeightLimits;
+  readonly requestWeight: number;
   readonly concurrency: number;
   /** Symbols that may wait; more are asked for again when the worker next tells its troubles. */
   readonly waitingMax: number;
@@ -103,7 +102,6 @@ type Step = readonly [WindowState, readonly WindowEffect[]];
 const MARGIN_US = 5_000_000n;
 /** A venue may cut a long list without a word; a list this short is whole. */
 const SHORT = 500;
-const REQUEST_WEIGHT = 1;
 const ANSWERING = { times: 0, untilMs: 0 };
 
 export function startWindows(settings: WindowSettings): WindowState {
@@ -148,19 +146,20 @@ function windowFor(fromUs: bigint, nowUs: bigint): WindowName | undefined {
 function launch(state: WindowState, { nowMs, nowUs }: Times, before: readonly WindowEffect[]): Step {
   const effects = [...before];
   let now = state;
+  const { requestWeight } = state.settings;
   if (nowMs < state.silence.untilMs) return [state, effects];
   for (const want of state.waiting) {
     const isLater = (now.later.get(want.symbol)?.atMs ?? 0) > nowMs;
     if (isLater || now.flights.some(({ symbol }) => symbol === want.symbol)) continue;
     const isFull = now.flights.length >= now.settings.concurrency;
-    if (isFull || waitFor(now.budget, REQUEST_WEIGHT, nowMs) > 0) break;
+    if (isFull || waitFor(now.budget, requestWeight, nowMs) > 0) break;
     const windows = want.holes.map(({ fromUs }) => windowFor(fromUs, nowUs) ?? 'day');
     const window: WindowName = (['day', 'hour'] as const).find((name) => windows.includes(name)) ?? 'minute';
     const flight = { ...want, id: now.nextId, window, askedUs: nowUs };
     effects.push({ kind: 'fetch', id: flight.id, symbol: want.symbol, window });
     now = {
       ...now,
-      budget: spend(now.budget, REQUEST_WEIGHT, nowMs),
+      budget: spend(now.budget, requestWeight, nowMs),
       waiting: now.waiting.filter((other) => other !== want),
       flights: [...now.flights, flight],
       nextId: now.nextId + 1,

@@ -1,12 +1,12 @@
 import type { FeedVerdict } from '../../protocols/console-api.ts';
 import type { WatchdogSettings } from '../../protocols/topology.ts';
+import type { Ticker } from '../../protocols/venue.ts';
 import type { Behaviour } from '../../supervision/actor.ts';
 import { HeartbeatWatch, LOOKS_TO_HANG } from '../../supervision/threads/heartbeat.ts';
 import { WORD_BYTES } from '../../supervision/threads/layout.ts';
 import { THREAD } from '../../supervision/threads/thread-block.ts';
 import type { WorkerThread } from '../../supervision/threads/worker-life.ts';
 import { receive, type StalledWorker, startWatchdog, type WatchdogEffect, type WatchdogState } from './behaviour.ts';
-import type { Ticker } from './verdicts.ts';
 
 export interface WatchdogOptions {
   readonly settings: WatchdogSettings;

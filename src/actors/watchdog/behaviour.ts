@@ -2,15 +2,8 @@
 // that stands still is restarted once in each of its lives. While a feed is dead its bars are in doubt, and it is
 // subscribed anew at most once per cool-down.
 import type { FeedVerdict } from '../../protocols/console-api.ts';
-import {
-  NO_EVIDENCE,
-  type Patience,
-  type SymbolEvidence,
-  type Ticker,
-  verdictOf,
-  withFrames,
-  withTicker,
-} from './verdicts.ts';
+import type { Ticker } from '../../protocols/venue.ts';
+import { NO_EVIDENCE, type Patience, type SymbolEvidence, verdictOf, withFrames, withTicker } from './verdicts.ts';
 
 export interface WatchdogRules extends Patience {
   /** Between two requests for the same symbol's stream. */

@@ -9,12 +9,7 @@
 // Worked, with a lag of 3 s and a patience of 10 s: a trade at 0 s moves the ticker at 1 s, which is that trade's own
 // movement. The ticker moves at 60 s and no trade comes: dead at 70 s.
 import type { FeedVerdict } from '../../protocols/console-api.ts';
-
-/** What a venue's ticker says of a symbol: the last price, and the base volume of the last 24 hours. */
-export interface Ticker {
-  readonly close: string;
-  readonly volume: string;
-}
+import type { Ticker } from '../../protocols/venue.ts';
 
 export interface SymbolEvidence {
   /** Frames of the symbol's stream so far, and when that number last changed; 0 if never. */

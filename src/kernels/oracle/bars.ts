@@ -1,28 +1,12 @@
 // What bars are, said as plainly as possible: group the trades of a window, sort by id, add up with whole numbers of any
 // size. The kernel must agree with it to the last digit.
-import { type Interval, windowAt, windowOpenUs } from '../../protocols/kline.ts';
+import { type Interval, type TradedBar, windowAt, windowOpenUs } from '../../protocols/kline.ts';
 import type { Trade } from '../../protocols/trade-record.ts';
-
-export interface OracleBar {
-  readonly openUs: bigint;
-  readonly closeUs: bigint;
-  readonly open: bigint;
-  readonly high: bigint;
-  readonly low: bigint;
-  readonly close: bigint;
-  readonly firstId: bigint;
-  readonly lastId: bigint;
-  readonly trades: bigint;
-  readonly volume: bigint;
-  readonly quoteVolume: bigint;
-  readonly takerVolume: bigint;
-  readonly takerQuoteVolume: bigint;
-}
 
 const total = (trades: readonly Trade[], value: (trade: Trade) => bigint) =>
   trades.reduce((sum, trade) => sum + value(trade), 0n);
 
-function barOf(interval: Interval, window: number, trades: readonly Trade[]): OracleBar {
+function barOf(interval: Interval, window: number, trades: readonly Trade[]): TradedBar {
   const byFirst = trades.toSorted((a, b) => (a.firstId < b.firstId ? -1 : 1));
   const byLast = trades.toSorted((a, b) => (a.lastId < b.lastId ? -1 : 1));
   const byPrice = trades.toSorted((a, b) => (a.price < b.price ? -1 : 1));
@@ -44,7 +28,7 @@ function barOf(interval: Interval, window: number, trades: readonly Trade[]): Or
   };
 }
 
-function quietBar(interval: Interval, window: number, price: bigint): OracleBar {
+function quietBar(interval: Interval, window: number, price: bigint): TradedBar {
   const openUs = windowOpenUs(interval, window);
   const closeUs = windowOpenUs(interval, window + 1) - 1n;
   const prices = { open: price, high: price, low: price, close: price };
@@ -53,13 +37,13 @@ function quietBar(interval: Interval, window: number, price: bigint): OracleBar 
 }
 
 /** All bars of one symbol from its first trade's window to the window of `throughUs`, quiet ones included. */
-export function oracleBars(trades: readonly Trade[], interval: Interval, throughUs: bigint): OracleBar[] {
+export function oracleBars(trades: readonly Trade[], interval: Interval, throughUs: bigint): TradedBar[] {
   const windows = new Map<number, Trade[]>();
   for (const trade of trades) {
     const window = windowAt(interval, trade.timeUs);
     windows.set(window, [...(windows.get(window) ?? []), trade]);
   }
-  const bars: OracleBar[] = [];
+  const bars: TradedBar[] = [];
   const last = windowAt(interval, throughUs);
   for (let window = Math.min(...windows.keys()); window <= last; window++) {
     const inside = windows.get(window);

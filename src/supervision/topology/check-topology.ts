@@ -1,12 +1,13 @@
 import { isWanted } from '../../protocols/symbols.ts';
 import { type Checker, type LocatedConfiguration, type Surroundings, showDuration } from './checker.ts';
-import { discoveryVenues, klineVenues } from './kline-venues.ts';
+import type { SettledTopology } from './kline-venues.ts';
 import { didYouMean } from './nearest.ts';
 import { threadUses } from './threads.ts';
 import type { TopologyConfig } from './topology-schema.ts';
 import type { YamlDocument } from './yaml-document.ts';
 
-export function checkTopology(check: Checker, files: LocatedConfiguration, { venues }: Surroundings): void {
+export function checkTopology(check: Checker, files: LocatedConfiguration, around: Surroundings): void {
+  const venues = around.venues.map(({ id }) => id);
   const { document, value } = files.topology;
   for (const venue of Object.keys(value.feeds)) {
     check.expectOneOf(document, ['feeds', venue], 'a known venue', venues, venue);
@@ -53,9 +54,9 @@ function checkBook(check: Checker, document: YamlDocument, { book, instruments }
   check.expectOneOf(document, path, "one of the book's symbols", book.symbols ?? names, book.defaultSymbol);
 }
 
-function checkKlines(check: Checker, document: YamlDocument, topology: TopologyConfig, symbolsMax: number): void {
+function checkKlines(check: Checker, document: YamlDocument, topology: SettledTopology, symbolsMax: number): void {
   const { klines, feeds } = topology;
-  const venues = klineVenues(topology);
+  const { venues } = klines;
   venues.forEach((venue, index) => {
     const path = ['klines', 'venues', index];
     check.expectOneOf(document, path, 'one of the feeds', Object.keys(feeds), venue);
@@ -65,7 +66,7 @@ function checkKlines(check: Checker, document: YamlDocument, topology: TopologyC
   check.expectDistinct(document, ['klines', 'venues'], venues);
   check.expectDistinct(document, ['klines', 'intervals'], klines.intervals);
   const { discovery, workers, cpus = [] } = klines;
-  discoveryVenues(topology).forEach((venue, index) => {
+  discovery.venues.forEach((venue, index) => {
     check.expectOneOf(document, ['klines', 'discovery', 'venues', index], 'one of klines.venues', venues, venue);
   });
   const { maxSymbols = symbolsMax } = discovery;
@@ -79,10 +80,9 @@ function checkKlines(check: Checker, document: YamlDocument, topology: TopologyC
 /** Bars are summed, stored and served with as many decimals for every symbol. */
 const BAR_SCALE = 8;
 
-function checkBarScales(check: Checker, document: YamlDocument, topology: TopologyConfig): void {
-  const { klines, instruments } = topology;
+function checkBarScales(check: Checker, document: YamlDocument, { klines, instruments }: SettledTopology): void {
   if (!klines.enabled) return;
-  const venues = klineVenues(topology);
+  const { venues } = klines;
   for (const [name, instrument] of Object.entries(instruments)) {
     const symbols = venues.flatMap((venue) => instrument.venues[venue] ?? []);
     const makesBars = symbols.some((symbol) => isWanted(klines.symbols, symbol));

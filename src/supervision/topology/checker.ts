@@ -1,9 +1,10 @@
 import { type ConfigIssue, showValue } from '../../protocols/config-issue.ts';
 import type { ErrorCode } from '../../protocols/errors/index.ts';
+import type { KnownVenue } from '../../protocols/venue.ts';
 import type { KernelConfig } from './kernel-schema.ts';
+import type { SettledTopology } from './kline-venues.ts';
 import type { ModuleConfig } from './module-schema.ts';
 import { didYouMean } from './nearest.ts';
-import type { TopologyConfig } from './topology-schema.ts';
 import type { ConfigPath, YamlDocument } from './yaml-document.ts';
 
 /** A value that its schema has passed, with the document that it stands in. */
@@ -15,14 +16,14 @@ export interface Located<T> {
 /** The three kinds of files together, each valid by itself. */
 export interface LocatedConfiguration {
   readonly kernel: Located<KernelConfig>;
-  readonly topology: Located<TopologyConfig>;
+  readonly topology: Located<SettledTopology>;
   readonly modules: readonly Located<ModuleConfig>[];
 }
 
 /** What a check compares with besides the files. */
 export interface Surroundings {
   /** The venues that the program can speak to. */
-  readonly venues: readonly string[];
+  readonly venues: readonly KnownVenue[];
 }
 
 /** Collects what is wrong between parts that are each right by themselves. */

@@ -1,5 +1,4 @@
 import type * as wanted from '../../protocols/topology.ts';
-import { discoveryVenues, klineVenues } from './kline-venues.ts';
 import type { Configuration } from './load.ts';
 
 // What each kind of actor is told, from the three files. Units go last in the names: milliseconds and bytes.
@@ -129,7 +128,7 @@ export function partitionWorkers(config: Configuration): wanted.PartitionWorkerS
     !exclude.some((pattern) => matchesPattern(pattern, symbol));
   const indexed = Object.entries(instruments)
     .flatMap(([instrument, { venues, scale }], row) =>
-      klineVenues(config.topology).flatMap((venue, column) => {
+      klines.venues.flatMap((venue, column) => {
         const symbol = venues[venue];
         if (symbol === undefined || !wants(symbol)) return [];
         return [{ venue, instrument, symbol, scale, worker: (row + column) % klines.workers }];
@@ -160,7 +159,7 @@ export function persistence({ topology: { klines } }: Configuration): wanted.Kli
 export function symbolManager({ kernel, topology }: Configuration): wanted.SymbolManagerSettings {
   const { discovery, symbols, workers } = topology.klines;
   return {
-    discovery: discoveryVenues(topology),
+    discovery: discovery.venues,
     include: symbols.include,
     exclude: symbols.exclude,
     ackTimeoutMs: discovery.ackTimeout,

@@ -5,7 +5,7 @@ import { isKind, type TopologyTree } from '../../protocols/topology.ts';
 import { compileTopology } from './compile.ts';
 import { matchesPattern } from './compile-settings.ts';
 import { loadConfiguration } from './load.ts';
-import { configurationFrom, type WrittenFiles } from './testing.ts';
+import { configurationFrom, KNOWN, type WrittenFiles } from './testing.ts';
 
 const compiled = (files: WrittenFiles) => compileTopology(configurationFrom(files));
 const pathsOf = (tree: TopologyTree) => tree.nodes.map((node) => node.path);
@@ -24,8 +24,7 @@ describe('the compiled tree', () => {
   });
 
   it('is whole from the files that are shipped', async () => {
-    const venues = ['binance', 'bitstamp', 'kraken', 'coinbase'];
-    const loaded = await loadConfiguration(configFolder, { venues });
+    const loaded = await loadConfiguration(configFolder, KNOWN);
     expect(loaded).toMatchObject({ ok: true });
     if (loaded.ok) expect(pathsOf(compileTopology(loaded.value))).toEqual(pathsOf(compiled({})));
   });

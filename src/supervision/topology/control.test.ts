@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { NO_TREE } from '../../protocols/topology.ts';
 import { TopologyApplier, type TopologyHost } from './apply.ts';
 import { TopologyControl } from './control.ts';
+import { KNOWN } from './testing.ts';
 
 const refuseAll = async () => {
   throw new Error('nothing may be done here');
@@ -18,8 +19,7 @@ const host: TopologyHost = {
   health: async () => ({ unwell: [] }),
 };
 const clock = { nowMs: () => 0, sleep: async () => {} };
-const around = { venues: ['binance', 'bitstamp', 'kraken', 'coinbase'] } as const;
-const controlOf = () => new TopologyControl(new TopologyApplier(host, clock, NO_TREE), around, () => {});
+const controlOf = () => new TopologyControl(new TopologyApplier(host, clock, NO_TREE), KNOWN, () => {});
 const good = { 'kernel.yaml': '{}', 'topology.yaml': '{}' } as const;
 
 describe('the control routes', () => {

@@ -1,16 +1,23 @@
+import type { KnownVenue } from '../../protocols/venue.ts';
 import type { TopologyConfig } from './topology-schema.ts';
 
-/** The venues that make bars unless the file says otherwise: their trades carry ids that show what is missing. */
-const USUAL = ['binance', 'bitstamp'] as const;
-/** Of these, the one with a stream of all its symbols. */
-const DISCOVERABLE = 'binance';
+type Klines = TopologyConfig['klines'];
 
-export function klineVenues({ klines, feeds }: TopologyConfig): readonly string[] {
-  return klines.venues ?? USUAL.filter((venue) => feeds[venue]?.trades === true);
+/** The file with the venues of bars and of discovery, where it leaves them to us. */
+export interface SettledTopology extends TopologyConfig {
+  readonly klines: Klines & {
+    readonly venues: readonly string[];
+    readonly discovery: Klines['discovery'] & { readonly venues: readonly string[] };
+  };
 }
 
-export function discoveryVenues(topology: TopologyConfig): readonly string[] {
-  const { discovery } = topology.klines;
-  if (!discovery.enabled) return [];
-  return discovery.venues ?? klineVenues(topology).filter((venue) => venue === DISCOVERABLE);
+/** Bars are made of every connected venue that can show and fill holes; of these, all that tell their symbols are looked at. */
+export function settleVenues(topology: TopologyConfig, known: readonly KnownVenue[]): SettledTopology {
+  const { klines, feeds } = topology;
+  const { discovery } = klines;
+  const able = (ability: 'makesBars' | 'tellsSymbols') => known.filter((one) => one[ability]).map(({ id }) => id);
+  const venues = klines.venues ?? able('makesBars').filter((venue) => feeds[venue]?.trades === true);
+  const telling = able('tellsSymbols').filter((venue) => venues.includes(venue));
+  const looked = discovery.enabled ? (discovery.venues ?? telling) : [];
+  return { ...topology, klines: { ...klines, venues, discovery: { ...discovery, venues: looked } } };
 }

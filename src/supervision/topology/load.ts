@@ -9,14 +9,15 @@ import { checkSchema } from './check-schema.ts';
 import { checkTopology } from './check-topology.ts';
 import { Checker, type Located, type Surroundings } from './checker.ts';
 import { type KernelConfig, kernelSchema } from './kernel-schema.ts';
+import { type SettledTopology, settleVenues } from './kline-venues.ts';
 import { type ModuleConfig, moduleSchema } from './module-schema.ts';
-import { type TopologyConfig, topologySchema } from './topology-schema.ts';
+import { topologySchema } from './topology-schema.ts';
 import { FILE_BYTES_MAX, readYaml, unreadable } from './yaml-document.ts';
 
 /** A configuration that has passed every check: defaults filled in, durations in milliseconds, sizes in bytes. */
 export interface Configuration {
   readonly kernel: KernelConfig;
-  readonly topology: TopologyConfig;
+  readonly topology: SettledTopology;
   /** By name. */
   readonly modules: readonly ModuleConfig[];
 }
@@ -104,7 +105,7 @@ export function checkConfiguration(
     return undefined;
   };
   const kernel = locate(KERNEL_FILE, kernelSchema);
-  const topology = locate(TOPOLOGY_FILE, topologySchema);
+  const written = locate(TOPOLOGY_FILE, topologySchema);
   const names = [...files.keys()].filter((name) => name.startsWith(`${MODULES_FOLDER}/`)).sort();
   const located = names.map((name) => locate(name, moduleSchema));
   const modules = located.filter((module) => module !== undefined);
@@ -115,7 +116,8 @@ export function checkConfiguration(
   }
 
   // What spans files is only judged once each file is right by itself: else one slip would be reported twice.
-  if (kernel !== undefined && topology !== undefined && issues.length === 0) {
+  if (kernel !== undefined && written !== undefined && issues.length === 0) {
+    const topology = { ...written, value: settleVenues(written.value, around.venues) };
     const check = new Checker();
     checkKernel(check, { kernel, topology, modules });
     checkTopology(check, { kernel, topology, modules }, around);

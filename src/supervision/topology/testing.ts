@@ -8,7 +8,15 @@ export interface WrittenFiles {
   readonly modules?: Readonly<Record<string, string>>;
 }
 
-const KNOWN = { venues: ['binance', 'bitstamp', 'kraken', 'coinbase'] } as const;
+/** The venues, as far as tests of the configuration go by them. */
+export const KNOWN = {
+  venues: [
+    { id: 'binance', makesBars: true, tellsSymbols: true },
+    { id: 'bitstamp', makesBars: true, tellsSymbols: false },
+    { id: 'kraken', makesBars: false, tellsSymbols: false },
+    { id: 'coinbase', makesBars: false, tellsSymbols: false },
+  ],
+} as const;
 
 function check({ kernel = '{}', topology = '{}', modules = {} }: WrittenFiles) {
   const files = new Map<string, Uint8Array>();

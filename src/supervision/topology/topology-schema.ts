@@ -123,7 +123,7 @@ const klines = section('K-lines.', {
     ...['1m', '5m', '15m', '1h', '4h', '1d'],
   ] as (typeof INTERVALS)[number][]),
   venues: list(
-    'Venues whose trades make bars; binance and bitstamp, where connected, if it is left out.',
+    'Venues whose trades make bars; if it is left out, those connected whose missing trades can be seen and fetched.',
     'venues',
     venueName('One.'),
     1,
@@ -136,7 +136,7 @@ const klines = section('K-lines.', {
   discovery: section('Symbols that are found while running.', {
     enabled: flag('Whether to look for them.').prefault(true),
     venues: list(
-      'Venues to look at; binance, if it makes bars, where it is left out.',
+      'Venues to look at; where it is left out, those that make bars and have a stream of all their symbols.',
       'venues',
       venueName('One.'),
       1,

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type Checked, renderIssue } from '../../protocols/config-issue.ts';
 import { type Configuration, readConfigFiles } from './load.ts';
+import { KNOWN } from './testing.ts';
 import { ConfigWatcher, settle } from './watch.ts';
 
 describe('settling', () => {
@@ -57,7 +58,7 @@ describe('watching a folder', () => {
     if (!known.ok) throw new Error('unreadable');
     meanwhile();
     watcher = new ConfigWatcher({
-      ...{ folder, around: { venues: ['binance', 'bitstamp', 'kraken', 'coinbase'] }, debounceMs: 20 },
+      ...{ folder, around: KNOWN, debounceMs: 20 },
       known: known.value,
       onChange: (checked) => {
         told.push(shown(checked));

@@ -9,6 +9,7 @@ export const BINANCE: VenueFacts = {
     url: 'https://api.binance.com',
     weightPerMinute: 6000,
     weightHeader: 'x-mbx-used-weight-1m',
+    time: { path: '/api/v3/time', field: 'serverTime' },
   },
   symbolForm: { separator: '', case: 'upper', caseInStreams: 'lower' },
   streams: {

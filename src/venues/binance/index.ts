@@ -1,5 +1,6 @@
 import type { Venue, Walker } from '../venue.ts';
 import { BINANCE } from './facts.ts';
+import { binanceHistory } from './history.ts';
 import { binanceDialect } from './protocol.ts';
 import { binanceSimulation } from './simulator.ts';
 
@@ -10,4 +11,10 @@ const walker: Walker = {
   snapshotUrl: (restUrl, symbol) => `${restUrl}/api/v3/depth?symbol=${encodeURIComponent(symbol)}&limit=1000`,
 };
 
-export const binance: Venue = { facts: BINANCE, dialect: binanceDialect, simulation: binanceSimulation, walker };
+export const binance: Venue = {
+  facts: BINANCE,
+  dialect: binanceDialect,
+  simulation: binanceSimulation,
+  walker,
+  history: binanceHistory,
+};

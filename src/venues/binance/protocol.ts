@@ -1,5 +1,5 @@
-import type { ControlFrame } from '../../protocols/venue.ts';
-import { asInteger, asObject, asText, type JsonObject, parseObject } from '../json.ts';
+import type { ControlFrame, Ticker } from '../../protocols/venue.ts';
+import { asArray, asInteger, asObject, asText, type JsonObject, parseObject } from '../json.ts';
 import type { Dialect } from '../venue.ts';
 
 export const binanceDialect: Dialect = {
@@ -21,6 +21,16 @@ export const binanceDialect: Dialect = {
       return { kind: 'refusal', id, stream: undefined, reason: asText(error['msg']) ?? 'no reason given' };
     }
     return 'result' in frame && id !== undefined ? { kind: 'ack', id } : { kind: 'unknown' };
+  },
+
+  readTickers(text) {
+    const tickers = new Map<string, Ticker>();
+    for (const item of asArray(parseObject(text)?.['data'])) {
+      const ticker = asObject(item);
+      const symbol = asText(ticker?.['s']);
+      if (symbol !== undefined) tickers.set(symbol, { close: String(ticker?.['c']), volume: String(ticker?.['v']) });
+    }
+    return tickers;
   },
 };
 

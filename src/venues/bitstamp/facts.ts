@@ -13,7 +13,12 @@ export const BITSTAMP: VenueFacts = {
   id: 'bitstamp',
   title: 'Bitstamp',
   wsUrl: 'wss://ws.bitstamp.net',
-  rest: { url: 'https://www.bitstamp.net', weightPerMinute: 800, weightHeader: undefined },
+  rest: {
+    url: 'https://www.bitstamp.net',
+    weightPerMinute: 800,
+    weightHeader: undefined,
+    time: { path: '/api/v2/trading-pairs-info/' },
+  },
   symbolForm: { separator: '', case: 'lower', caseInStreams: 'lower' },
   streams: {
     book: {

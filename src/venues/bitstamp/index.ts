@@ -1,5 +1,6 @@
 import type { Venue, Walker } from '../venue.ts';
 import { BITSTAMP } from './facts.ts';
+import { bitstampHistory } from './history.ts';
 import { bitstampDialect } from './protocol.ts';
 import { bitstampSimulation } from './simulator.ts';
 
@@ -9,4 +10,10 @@ const walker: Walker = {
     kernel.walkers['decodeBitstamp']!(kernel.take(frame), route, decimals, receivedNs),
 };
 
-export const bitstamp: Venue = { facts: BITSTAMP, dialect: bitstampDialect, simulation: bitstampSimulation, walker };
+export const bitstamp: Venue = {
+  facts: BITSTAMP,
+  dialect: bitstampDialect,
+  simulation: bitstampSimulation,
+  walker,
+  history: bitstampHistory,
+};

@@ -1,7 +1,8 @@
 import { fromDecimal } from '../../protocols/kline.ts';
 import { fitsRecord, type Trade } from '../../protocols/trade-record.ts';
-import { askRest, type RestResult } from './rest.ts';
-import type { WindowName } from './window-behaviour.ts';
+import type { TradeWindows, VenueHistory } from '../history.ts';
+import { askRest } from '../rest.ts';
+import { BITSTAMP } from './facts.ts';
 
 interface RawTrade {
   /** Whole seconds. */
@@ -15,24 +16,17 @@ interface RawTrade {
 
 const DIGITS = 8;
 
-/** Bitstamp's market-data questions that repairs ask. `base` is everything before /api. */
-export class BitstampRest {
-  readonly #base: string;
-
-  constructor(base: string) {
-    this.#base = base.replace(/\/$/, '');
-  }
-
-  /** All trades of the last minute, hour or day, ascending, for the symbol index that their records will carry. */
-  transactions(pair: string, index: number, window: WindowName): Promise<RestResult<Trade[]>> {
-    const url = `${this.#base}/api/v2/transactions/${pair}/?time=${window}`;
-    return askRest(url, (text) =>
+const windows: TradeWindows = {
+  weight: 1,
+  fetch: (restUrl, { name, index }, window) =>
+    askRest(BITSTAMP.rest, restUrl, `/api/v2/transactions/${encodeURIComponent(name)}/?time=${window}`, (text) =>
       lossless(text)
         .map((trade) => fitting(tradeOf(trade, index)))
         .sort(byId),
-    );
-  }
-}
+    ),
+};
+
+export const bitstampHistory = { windows } as const satisfies VenueHistory;
 
 /** Numbers beyond 2^53 that stand without quotes lose digits in JSON.parse, so ids are quoted first. */
 function lossless(text: string): RawTrade[] {
