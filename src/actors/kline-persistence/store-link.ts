@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
+import { cut } from '../sink/cut.ts';
 import { migrate, readMigrations } from '../sink/migrate.ts';
 import { KlineStore, MIGRATIONS } from './store.ts';
 
@@ -100,6 +101,5 @@ async function briefly(work: Promise<unknown>): Promise<void> {
 
 async function leave({ client }: Open): Promise<void> {
   await briefly(client.end().catch(() => undefined));
-  // pg has no public way to let go of a server that does not even say goodbye; its socket would hold the process.
-  (client as unknown as { connection: { stream: { destroy(): void } } }).connection.stream.destroy();
+  cut(client);
 }

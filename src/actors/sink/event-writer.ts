@@ -4,6 +4,7 @@ import type { EventRow } from '../../protocols/ingest.ts';
 import type { SinkSettings } from '../../protocols/topology.ts';
 import { copyIn } from './copy-in.ts';
 import { COLUMNS, copyParts } from './copy-rows.ts';
+import { cut } from './cut.ts';
 import { migrate, readMigrations } from './migrate.ts';
 import { classifyFailure, UNIQUE_VIOLATION, WriteTimeout } from './sqlstate.ts';
 
@@ -163,7 +164,7 @@ export class EventWriter implements EventStore {
 
   #discard(client: pg.Client): void {
     if (this.#client === client) this.#client = undefined;
-    (client as unknown as { connection: { stream: { destroy(): void } } }).connection.stream.destroy();
+    cut(client);
   }
 
   async #checkSettings(client: pg.Client): Promise<void> {
