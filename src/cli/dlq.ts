@@ -60,7 +60,7 @@ Dead letters are entries that could not be stored, with their raw bytes and the 
   examples: [
     'tapeworks dlq list --code bad_ts --since 1h',
     'tapeworks dlq show 1760000000000-0',
-    'tapeworks dlq retry --all --source acme --dry-run',
+    'tapeworks dlq retry --all --source my-feed --dry-run',
   ],
   async run(args) {
     const { action, words: ids, values } = readAction(args, OPTIONS, ACTIONS, WORDS_MAX);

@@ -71,9 +71,9 @@ describe('a command line that does not fit', () => {
     [['up', '--config'], 'argument missing'],
     [
       ['audit', 'klines', '--venue', 'kraken'],
-      'TW_BAD_USAGE: --venue: expected one that gives bars of its own (binance), got "kraken"',
+      'TW_BAD_USAGE: --venue: expected one that gives bars of its own (binance',
     ],
-    [['backfill', 'XXBTZUSD', '--venue', 'kraken', '--from', '2026-01-31'], 'gives bars of its own (binance)'],
+    [['backfill', 'XXBTZUSD', '--venue', 'kraken', '--from', '2026-01-31'], 'gives bars of its own (binance'],
     [['backfill', 'btcusdt', '--from', '2026-01-31'], '"btcusdt" is no symbol of Binance spot; they look like BTCUSDT'],
   ])('%j is answered with the likely cure', (args, said) => {
     const { status, stderr, stdout } = tapeworks(args);
