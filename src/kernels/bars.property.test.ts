@@ -126,7 +126,31 @@ interface Outcome {
   readonly deep: number;
 }
 
-function runSeed(seed: number, depths: { baseDepth: number; longDepth: number }): Outcome {
+interface Shape {
+  readonly baseDepth: number;
+  readonly longDepth: number;
+  /** Symbols that trade at the same time; left out, one or two trade after each other. */
+  readonly crowd?: number;
+}
+
+/** The trades of all deliveries by time, as a busy feed mixes them; each delivery keeps its own order. */
+function mixed(deliveries: readonly (readonly Trade[])[]): Trade[] {
+  const next = deliveries.map(() => 0);
+  const trades: Trade[] = [];
+  for (;;) {
+    let earliest = -1;
+    for (const [index, delivery] of deliveries.entries()) {
+      const trade = delivery[next[index]!];
+      if (trade === undefined) continue;
+      const best = deliveries[earliest]?.[next[earliest]!];
+      if (best === undefined || trade.timeUs < best.timeUs) earliest = index;
+    }
+    if (earliest < 0) return trades;
+    trades.push(deliveries[earliest]![next[earliest]!++]!);
+  }
+}
+
+function runSeed(seed: number, { crowd, ...depths }: Shape): Outcome {
   const random = new Random(seed);
   const intervals = randomIntervals(random);
   const unit = unitOf(intervals[0]!);
@@ -134,24 +158,24 @@ function runSeed(seed: number, depths: { baseDepth: number; longDepth: number })
     ...BARS_DEFAULTS,
     ...depths,
     intervals,
-    symbolsMax: 4,
-    globalsMax: 8,
+    symbolsMax: crowd ?? 4,
+    globalsMax: Math.max(8, crowd ?? 0),
     outputRecords: 4000,
     readers: [READER.persistence],
   });
+  const symbols =
+    crowd === undefined ? [5, 2].slice(random.below(2)) : Array.from({ length: crowd }, (_, index) => index);
   const tapes = new Map(
-    [5, 2]
-      .slice(random.below(2))
-      .map((symbol) => [symbol, randomTape(random, symbol, 20 + random.below(100), START_US, unit)]),
+    symbols.map((symbol) => [symbol, randomTape(random, symbol, 20 + random.below(100), START_US, unit)]),
   );
   const delivered = new Map([...tapes].map(([symbol, tape]) => [symbol, new Delivered(tape)]));
   for (const symbol of tapes.keys()) kernel.add(symbol, 0, true, START_US);
   const reader = new Reader(kernel);
   let latestUs = START_US;
-  for (const tape of tapes.values()) {
-    let { trades } = randomDelivery(random, tape);
+  const deliveries = [...tapes.values()].map((tape) => randomDelivery(random, tape).trades);
+  for (let trades of crowd === undefined ? deliveries : [mixed(deliveries)]) {
     while (trades.length > 0) {
-      const batch = trades.slice(0, 1 + random.below(8));
+      const batch = trades.slice(0, 1 + random.below(crowd === undefined ? 8 : 100));
       trades = trades.slice(batch.length);
       // The clock runs on its own: it may lag behind the trades, but not by hours.
       for (const trade of batch) if (trade.timeUs > latestUs) latestUs = trade.timeUs;
@@ -210,12 +234,12 @@ function settle({ kernel, tapes, delivered, reader, random, endUs, intervals }: 
   return { compared, deep };
 }
 
-function runSeeds(seeds: number, depths: { baseDepth: number; longDepth: number }): Outcome {
+function runSeeds(seeds: number, shape: Shape): Outcome {
   const first = testSeed();
   const sum = { compared: 0, deep: 0 };
   for (let seed = first; seed < first + seeds; seed++) {
     try {
-      const { compared, deep } = runSeed(seed, depths);
+      const { compared, deep } = runSeed(seed, shape);
       sum.compared += compared;
       sum.deep += deep;
     } catch (error) {
@@ -228,6 +252,12 @@ function runSeeds(seeds: number, depths: { baseDepth: number; longDepth: number 
 describe('the bars kernel', () => {
   it('equals exact arithmetic to the last digit, whatever the feed does', { timeout: 600_000 }, () => {
     const { compared, deep } = runSeeds(LONG ? 20_000 : 1_000, { baseDepth: 256, longDepth: 128 });
+    expect(deep).toBe(0);
+    expect(compared).toBeGreaterThan(10_000);
+  });
+
+  it('equals it where many symbols trade at once', { timeout: 600_000 }, () => {
+    const { compared, deep } = runSeeds(LONG ? 1_000 : 12, { baseDepth: 256, longDepth: 128, crowd: 40 });
     expect(deep).toBe(0);
     expect(compared).toBeGreaterThan(10_000);
   });

@@ -1,16 +1,23 @@
 // Exact bars from trades, for the symbols of one partition worker. A trade touches the symbol's running totals and its
 // open base bar, nothing else; longer intervals are fed when a base bar is passed and completed when they are read.
 // The picture of the memory is in lib/bars-layout.ts.
+//
+// Trades of many symbols are taken in runs, in which every trade is the next one of another symbol:
+//
+//   gather:     which of them open a base bar; loads what they will touch, so that the misses overlap
+//   openBars:   those that do
+//   addTrades:  all of them
+//
+// Whether a trade opens a bar is what no branch predictor guesses. Sorted out beforehand, a run has two jumps that go wrong,
+// one by one every second trade would have one.
 import {
-  C_APPLIED, C_LATE, C_MALFORMED, C_UNKNOWN_SYMBOL, E_CLOSE, E_COUNT, E_FIRST_ID, E_HIGH, E_LAST_ID, E_LOW, E_MARKS,
-  E_OPEN, E_SUMS, E_WINDOW, ENTRY_BYTES, FLAG_LOSS, FLAG_TAKER_BUY, HEAD_BYTES, I_HEAD, I_RING, S_BASE_OPEN, S_CLOSE, S_COUNT,
-  S_FAST_SEQUENCE, S_HIGH, S_LAST_ID, S_LAST_TIME, S_LOW, S_PENDING_HIGH, S_SUMS, S_TOP, S_VENUE, TRADE_AMOUNT, TRADE_BYTES,
-  TRADE_FIRST_ID, TRADE_FLAGS, TRADE_LAST_ID, TRADE_PRICE, TRADE_SEQUENCE, TRADE_SYMBOL, TRADE_TIME,
+  C_APPLIED, ENTRY_BYTES, HEAD_BYTES, I_HEAD, I_RING, NEVER, S_BASE_OPEN, S_FAST_SEQUENCE, S_HIGH, S_LOW, S_PENDING_HIGH,
+  S_SUMS, S_TOP, TRADE_AMOUNT, TRADE_BYTES, TRADE_PRICE, TRADE_SEQUENCE, TRADE_TIME,
 } from './lib/bars-layout';
-import { admit, DROP, lose, NEXT, reissueChanged } from './lib/bars-ids';
-import { add128, amend, count, counters, maskOf, passBase, push, settle, stateOf } from './lib/bars-ring';
-import { globals, mapping, symbols } from './lib/bars-symbols';
-import { clockOf, closedAnywhere, closedUntil, lengthOf, windowAt, windowOpen } from './lib/bars-window';
+import { counters, maskOf, stateOf } from './lib/bars-ring';
+import { headOf, symbols } from './lib/bars-symbols';
+import { addTrade, applyEach, applySlowly, openBase } from './lib/bars-trade';
+import { closedAnywhere, lengthOf } from './lib/bars-window';
 
 export { tick } from './lib/bars-window';
 export {
@@ -19,189 +26,106 @@ export {
   seedSequence, snapshot, symbolAddress, symbolCount, symbolIndex, transferAddress, troubledSymbol,
 } from './lib/bars-symbols';
 
-const EARLIEST_US: u64 = 40 * 86_400_000_000;
-const LATEST_US: u64 = <u64>u32.MAX_VALUE * 1_000_000;
-/** A trade may run ahead of the venue's clock by this much; beyond it the stamp is taken for damaged. */
-const AHEAD_US: u64 = 3_600_000_000;
-/** price * amount stays below 2^112, so that a bar may hold 65,536 of the largest trades without overflow. */
-const QUOTE_HIGH_LIMIT: u64 = 1 << 48;
+const RUN_TRADES: u32 = 16;
+/** With fewer symbols a run would be short, since it ends where one comes for the second time. */
+const RUN_SYMBOLS: u32 = 16;
+/** Leading zeros of price and amount together from which their product is certainly below the limit of 2^112. */
+const PLAIN_ZEROS: u64 = 17;
 
-/** One trade shaped as an entry, for the paths that amend. */
-const part: usize = memory.data(128, 16);
-
-/** The upper 64 bits of a 128-bit product. Most amounts are below 42.9 units, for which two multiplications do. */
-@inline function productHigh(a: u64, b: u64): u64 {
-  const aLow = a & 0xffffffff;
-  const aHigh = a >> 32;
-  const bLow = b & 0xffffffff;
-  const bHigh = b >> 32;
-  const middle = aHigh * bLow + ((aLow * bLow) >> 32);
-  if (bHigh == 0) return middle >> 32;
-  const cross = aLow * bHigh + (middle & 0xffffffff);
-  return aHigh * bHigh + (middle >> 32) + (cross >> 32);
-}
-
-/** Trades whose symbols are brought into the cache together, before any of them is applied. */
-const WARM_TRADES: u32 = 16;
-/** Fewer symbols than this stay in the cache by themselves. */
-const WARM_SYMBOLS: u32 = 256;
+/** The run: the head of each trade's symbol, and the places of those that open a bar. */
+const runHeads: usize = memory.data(4 * 16, 64);
+const openers: usize = memory.data(4 * 17, 64);
+let opening: u32 = 0;
 const warmed: usize = memory.data(8, 8);
 
 /** Applies `trades` records that start at an address; returns how many of them changed a bar. */
 export function apply(from: usize, trades: u32): u32 {
   const end = from + trades * TRADE_BYTES;
-  let applied: u32 = 0;
-  for (let start = from; start < end; start += WARM_TRADES * TRADE_BYTES) {
-    const stop = min(end, start + WARM_TRADES * TRADE_BYTES);
-    if (symbols > WARM_SYMBOLS) warm(start, stop);
-    applied += applyRun(start, stop);
-  }
+  const applied = symbols < RUN_SYMBOLS ? applyEach(from, end) : applyRuns(from, end);
   store<u64>(counters + C_APPLIED, load<u64>(counters + C_APPLIED) + applied);
   return applied;
 }
 
-/**
- * Loads what the trades of a run will touch. The loads do not wait for each other, so that the misses of many symbols
- * overlap; applied one by one, each trade would wait for its own.
- */
-@inline function warm(start: usize, stop: usize): void {
-  let sum: u64 = 0;
-  for (let trade = start; trade < stop; trade += TRADE_BYTES) {
-    const global = load<u32>(trade, TRADE_SYMBOL);
-    const symbol: usize = global < globals ? <usize>load<u32>(mapping + global * 4) : 0;
-    sum += load<u64>(symbol) + load<u64>(symbol, S_SUMS) + load<u64>(symbol, S_PENDING_HIGH) + load<u64>(symbol, HEAD_BYTES);
+function applyRuns(from: usize, end: usize): u32 {
+  let applied: u32 = 0;
+  for (let trade = from; trade < end; ) {
+    const stop = min(end, trade + RUN_TRADES * TRADE_BYTES);
+    const cut = gather(trade, stop);
+    applied += <u32>(cut - trade) / TRADE_BYTES - openBars(trade);
+    addTrades(trade, cut);
+    trade = cut;
+    if (cut == stop) continue;
+    applied += applyEach(cut, cut + TRADE_BYTES);
+    trade += TRADE_BYTES;
   }
-  for (let trade = start; trade < stop; trade += TRADE_BYTES) {
-    const global = load<u32>(trade, TRADE_SYMBOL);
-    const symbol: usize = global < globals ? <usize>load<u32>(mapping + global * 4) : 0;
+  return applied;
+}
+
+/**
+ * Finds the run that starts at `from`: it ends before the first trade that is not plainly the next of its symbol, or whose
+ * symbol is in it already. The short path of each symbol in it is closed until its trade has been added.
+ */
+function gather(from: usize, stop: usize): usize {
+  const base = lengthOf(0);
+  let sum: u64 = 0;
+  let at: usize = 0;
+  let opens: u32 = 0;
+  let trade = from;
+  for (; trade < stop; trade += TRADE_BYTES) {
+    const symbol = headOf(trade);
+    const price = load<u64>(trade, TRADE_PRICE);
+    const time = load<u64>(trade, TRADE_TIME);
+    const isNext = load<u64>(trade, TRADE_SEQUENCE) == load<u64>(symbol, S_FAST_SEQUENCE);
+    const isSmall = clz(price) + clz(load<u64>(trade, TRADE_AMOUNT)) >= PLAIN_ZEROS;
+    if (!(i32(symbol != 0) & i32(isNext) & i32(isSmall) & i32(price != 0) & i32(time >= closedAnywhere))) break;
+    store<u64>(symbol, NEVER, S_FAST_SEQUENCE);
+    store<u32>(runHeads + at, <u32>symbol);
+    store<u32>(openers + opens * 4, <u32>at);
+    opens += u32(time - load<u64>(symbol, S_BASE_OPEN) >= base);
+    sum += load<u64>(symbol, S_SUMS) + load<u64>(symbol, S_PENDING_HIGH) + load<u64>(symbol, HEAD_BYTES);
+    at += 4;
+  }
+  opening = opens;
+  for (let n: u32 = 0; n < opens; n++) {
+    const symbol: usize = load<u32>(runHeads + load<u32>(openers + n * 4));
     const state = stateOf(symbol, 0);
     const next: usize = load<u32>(state, I_RING) + (load<u32>(state, I_HEAD) & maskOf(0)) * ENTRY_BYTES;
     sum += load<u64>(load<u32>(symbol, S_TOP)) + load<u64>(next) + load<u64>(next, 64);
   }
   store<u64>(warmed, sum);
+  return trade;
 }
 
-@inline function applyRun(from: usize, end: usize): u32 {
-  const base = lengthOf(0);
-  let applied: u32 = 0;
-  for (let trade = from; trade < end; trade += TRADE_BYTES) {
-    const global = load<u32>(trade, TRADE_SYMBOL);
-    const symbol: usize = global < globals ? <usize>load<u32>(mapping + global * 4) : 0;
-    if (!symbol) {
-      count(C_UNKNOWN_SYMBOL);
-      continue;
-    }
+/** Opens the bars of a run. A trade that may open none leaves the run and goes the long way; returns how many came to nothing. */
+function openBars(from: usize): u32 {
+  const opens = opening;
+  let dropped: u32 = 0;
+  for (let n: u32 = 0; n < opens; n++) {
+    const at: usize = load<u32>(openers + n * 4);
+    const symbol: usize = load<u32>(runHeads + at);
+    const trade = from + at * (TRADE_BYTES / 4);
     const price = load<u64>(trade, TRADE_PRICE);
-    const amount = load<u64>(trade, TRADE_AMOUNT);
-    const time = load<u64>(trade, TRADE_TIME);
-    const sequence = load<u64>(trade, TRADE_SEQUENCE);
-    const quote = price * amount;
-    const quoteHigh = productHigh(price, amount);
-    if (quoteHigh >= QUOTE_HIGH_LIMIT || price == 0) {
-      if (load<u32>(trade, TRADE_FLAGS) & FLAG_LOSS) lose(symbol);
-      else count(C_MALFORMED);
-      continue;
+    store<u64>(symbol, load<u64>(trade, TRADE_SEQUENCE), S_FAST_SEQUENCE);
+    if (openBase(symbol, load<u64>(trade, TRADE_TIME), trade)) {
+      store<u64>(symbol, price, S_HIGH);
+      store<u64>(symbol, price, S_LOW);
+    } else {
+      store<u32>(runHeads + at, 0);
+      dropped += 1 - applySlowly(symbol, trade);
     }
-    if (sequence == load<u64>(symbol, S_FAST_SEQUENCE)) {
-      if (time - load<u64>(symbol, S_BASE_OPEN) >= base) {
-        if (!openBase(symbol, time, trade)) {
-          applied += applySlowly(symbol, trade);
-          continue;
-        }
-        store<u64>(symbol, price, S_HIGH);
-        store<u64>(symbol, price, S_LOW);
-      } else if (time < closedAnywhere && time < closedUntil(symbol)) {
-        applied += applySlowly(symbol, trade);
-        continue;
-      } else {
-        store<u64>(symbol, max(price, load<u64>(symbol, S_HIGH)), S_HIGH);
-        store<u64>(symbol, min(price, load<u64>(symbol, S_LOW)), S_LOW);
-      }
-      const lastId = load<u64>(trade, TRADE_LAST_ID);
-      store<u64>(symbol, sequence + 1, S_FAST_SEQUENCE);
-      store<u64>(symbol, time, S_LAST_TIME);
-      store<u64>(symbol, price, S_CLOSE);
-      store<u64>(symbol, lastId, S_LAST_ID);
-      store<u64>(symbol, load<u64>(symbol, S_COUNT) + lastId - load<u64>(trade, TRADE_FIRST_ID) + 1, S_COUNT);
-      add128(symbol + S_SUMS, amount, 0);
-      add128(symbol + S_SUMS + 16, quote, quoteHigh);
-      // Takers buy and sell by turns that no branch predictor guesses: a mask is cheaper than a jump.
-      const buys = 0 - <u64>(load<u32>(trade, TRADE_FLAGS) & FLAG_TAKER_BUY);
-      add128(symbol + S_SUMS + 32, amount & buys, 0);
-      add128(symbol + S_SUMS + 48, quote & buys, quoteHigh & buys);
-      applied++;
-    } else applied += applySlowly(symbol, trade);
   }
-  return applied;
+  return dropped;
 }
 
-/** Opens the base bar of a time after the top, unless the clock has closed that window or the stamp is beyond belief. */
-@inline function openBase(symbol: usize, time: u64, trade: usize): bool {
-  const open = load<u64>(symbol, S_BASE_OPEN);
-  if (time < open || (time < closedAnywhere && time < closedUntil(symbol)) || !believable(symbol, time)) return false;
-  settle(symbol);
-  const top: usize = load<u32>(symbol, S_TOP);
-  const base = lengthOf(0);
-  let window = load<u32>(top, E_WINDOW) + 1;
-  if (time - open >= 2 * base) window = windowAt(0, time);
-  passBase(symbol, top, open);
-  const entry = push(symbol, 0, window);
-  store<u32>(symbol, <u32>entry, S_TOP);
-  store<u64>(symbol, windowOpen(0, window), S_BASE_OPEN);
-  startBar(entry, symbol, trade);
-  return true;
-}
-
-@inline function believable(symbol: usize, time: u64): bool {
-  const now = clockOf(load<u32>(symbol, S_VENUE));
-  return time >= EARLIEST_US && time < LATEST_US && (now == 0 || time < now + AHEAD_US);
-}
-
-@inline function startBar(entry: usize, symbol: usize, trade: usize): void {
-  store<u64>(entry, load<u64>(trade, TRADE_PRICE), E_OPEN);
-  store<u64>(entry, load<u64>(trade, TRADE_FIRST_ID), E_FIRST_ID);
-  store<u32>(entry, 0, E_MARKS);
-  store<u64>(entry, load<u64>(symbol, S_COUNT), E_COUNT);
-  v128.store(entry, v128.load(symbol, S_SUMS), E_SUMS);
-  v128.store(entry, v128.load(symbol, S_SUMS + 16), E_SUMS + 16);
-  v128.store(entry, v128.load(symbol, S_SUMS + 32), E_SUMS + 32);
-  v128.store(entry, v128.load(symbol, S_SUMS + 48), E_SUMS + 48);
-}
-
-/** Everything that is not simply next: first trades, jumps, fills, duplicates, late ones. */
-function applySlowly(symbol: usize, trade: usize): u32 {
-  const time = load<u64>(trade, TRADE_TIME);
-  const firstId = load<u64>(trade, TRADE_FIRST_ID);
-  const lastId = load<u64>(trade, TRADE_LAST_ID);
-  if (!believable(symbol, time) || lastId < firstId) {
-    count(C_MALFORMED);
-    return 0;
-  }
-  settle(symbol);
-  const verdict = admit(symbol, load<u64>(trade, TRADE_SEQUENCE), time, load<u32>(trade, TRADE_FLAGS));
-  if (verdict == DROP) return 0;
-  if (verdict != NEXT || time < closedUntil(symbol)) count(C_LATE);
-  shapePart(trade, firstId, lastId);
-  amend(symbol, time, part);
-  reissueChanged(symbol);
-  return 1;
-}
-
-function shapePart(trade: usize, firstId: u64, lastId: u64): void {
-  const price = load<u64>(trade, TRADE_PRICE);
-  const amount = load<u64>(trade, TRADE_AMOUNT);
-  const takerBuy = load<u32>(trade, TRADE_FLAGS) & FLAG_TAKER_BUY;
-  memory.fill(part, 0, ENTRY_BYTES);
-  store<u64>(part, price, E_OPEN);
-  store<u64>(part, price, E_HIGH);
-  store<u64>(part, price, E_LOW);
-  store<u64>(part, price, E_CLOSE);
-  store<u64>(part, firstId, E_FIRST_ID);
-  store<u64>(part, lastId, E_LAST_ID);
-  store<u64>(part, lastId - firstId + 1, E_COUNT);
-  for (let at: usize = E_SUMS; at <= E_SUMS + (takerBuy ? 32 : 0); at += 32) {
-    store<u64>(part + at, amount);
-    store<u64>(part + at, price * amount, 16);
-    store<u64>(part + at, productHigh(price, amount), 24);
+function addTrades(from: usize, end: usize): void {
+  let at = runHeads;
+  for (let trade = from; trade < end; trade += TRADE_BYTES) {
+    const symbol: usize = load<u32>(at);
+    at += 4;
+    if (!symbol) continue;
+    const price = load<u64>(trade, TRADE_PRICE);
+    store<u64>(symbol, max(price, load<u64>(symbol, S_HIGH)), S_HIGH);
+    store<u64>(symbol, min(price, load<u64>(symbol, S_LOW)), S_LOW);
+    addTrade(symbol, trade, price, load<u64>(trade, TRADE_AMOUNT));
   }
 }

@@ -10,7 +10,7 @@ import {
   INTERVAL_BYTES, NEVER, R_CLOSE, R_COUNT, R_FIRST_ID, R_HIGH, R_LAST_ID, R_LOW, R_OPEN, R_REVISION, R_WINDOW,
   READER_BYTES, READER_COMMITTED, READERS, RECORD_BYTES, S_BASE_OPEN, S_COUNT, S_DEEP_MASK, S_EXPECTED,
   S_FAST_SEQUENCE, S_FLAGS, S_GLOBAL, S_HOLES, S_INDEX, S_LAST_TIME, S_PENDING_LOW, S_SINCE, S_TOP, S_VENUE, S_VERSION, SYMBOL_DENSE,
-  SYMBOL_HAS_TRADED, SYMBOL_SUSPECT, TOTALS_BYTES, TRADE_BYTES,
+  SYMBOL_HAS_TRADED, SYMBOL_SUSPECT, TOTALS_BYTES, TRADE_BYTES, TRADE_SYMBOL,
 } from './bars-layout';
 import { asideAt, confirm, doubt, placeAsides, refreshFastPath, reissueChanged, resolveHole } from './bars-ids';
 import { commitSymbol, commitUnsaved, placeUnsaved, unsavedRoom, writeSymbol, writeUnsaved } from './bars-records';
@@ -102,6 +102,12 @@ export function symbolCount(): u32 {
   return symbols;
 }
 export function symbolAddress(global: u32): usize {
+  return global < globals ? <usize>load<u32>(mapping + global * 4) : 0;
+}
+
+/** The head of a trade's symbol, 0 if it is not here. */
+@inline export function headOf(trade: usize): usize {
+  const global = load<u32>(trade, TRADE_SYMBOL);
   return global < globals ? <usize>load<u32>(mapping + global * 4) : 0;
 }
 
