@@ -6,11 +6,11 @@
 // between them become one. What was seen between them is then no longer known, so nothing is filled in there any more; the
 // bars of the span stay gaps until they are rebuilt from the venue's own.
 import {
-  A_RECENT, ASIDE_BYTES, C_DUPLICATE, C_HOLES, C_HOLES_MERGED, C_REFUSED_FILL, C_TROUBLE_VERSION, FLAG_FETCHED, H_COARSE,
+  A_RECENT, ASIDE_BYTES, B_INDEX, B_SUSPECT_FROM, C_DUPLICATE, C_HOLES, C_HOLES_MERGED, C_REFUSED_FILL, C_TROUBLE_VERSION, FLAG_FETCHED, H_COARSE,
   H_FIRST, H_FROM, H_LAST, H_TO, HOLE_BYTES, HOLES_MAX, NEVER, RECENT_IDS, S_EXPECTED, S_FAST_SEQUENCE, S_FLAGS, S_HOLES,
-  S_INDEX, S_LAST_TIME, S_SUSPECT_FROM, S_VENUE, SYMBOL_DENSE, SYMBOL_HAS_TRADED, SYMBOL_SUSPECT,
+  S_LAST_TIME, S_VENUE, SYMBOL_DENSE, SYMBOL_HAS_TRADED, SYMBOL_SUSPECT,
 } from './bars-layout';
-import { count, noteDeep, reissueSpan, settle } from './bars-ring';
+import { bodyOf, count, noteDeep, reissueSpan, settle } from './bars-ring';
 import { clockOf, intervals, lengthOf } from './bars-window';
 
 export const DROP: u32 = 0;
@@ -44,7 +44,7 @@ export function asideAt(index: u32): usize {
 }
 
 @inline export function holeAt(symbol: usize, index: u32): usize {
-  return asideAt(load<u32>(symbol, S_INDEX)) + index * HOLE_BYTES;
+  return asideAt(load<u32>(bodyOf(symbol), B_INDEX)) + index * HOLE_BYTES;
 }
 
 @inline function flagsOf(symbol: usize): u32 {
@@ -98,12 +98,12 @@ function clearDoubt(symbol: usize, time: u64): void {
 
 /** Every window since the doubt began was issued as a gap, however long after the trade that ends it: all come again. */
 function doubtEnds(symbol: usize, time: u64): void {
-  change(load<u64>(symbol, S_SUSPECT_FROM), max(time, clockOf(load<u32>(symbol, S_VENUE))));
+  change(load<u64>(bodyOf(symbol), B_SUSPECT_FROM), max(time, clockOf(load<u32>(symbol, S_VENUE))));
 }
 
 function openHole(symbol: usize, expected: u64, sequence: u64, time: u64): void {
   const last = load<u64>(symbol, S_LAST_TIME);
-  const from = flagsOf(symbol) & SYMBOL_SUSPECT ? min(load<u64>(symbol, S_SUSPECT_FROM), last) : last;
+  const from = flagsOf(symbol) & SYMBOL_SUSPECT ? min(load<u64>(bodyOf(symbol), B_SUSPECT_FROM), last) : last;
   const hole = insertHole(symbol, expected);
   store<u64>(hole, expected, H_FIRST);
   store<u64>(hole, sequence - 1, H_LAST);
@@ -246,7 +246,7 @@ function doubtLate(symbol: usize, sequence: u64, time: u64): u32 {
 }
 
 @inline function recentsOf(symbol: usize): usize {
-  return asideAt(load<u32>(symbol, S_INDEX)) + A_RECENT;
+  return asideAt(load<u32>(bodyOf(symbol), B_INDEX)) + A_RECENT;
 }
 
 function isRecent(symbol: usize, sequence: u64): bool {
@@ -277,8 +277,8 @@ export function lose(symbol: usize): void {
 /** From here on the feed may have lost trades; bars stay in doubt until an id or the venue proves otherwise. */
 export function doubt(symbol: usize, from: u64): void {
   const flags = flagsOf(symbol);
-  const known = flags & SYMBOL_SUSPECT ? load<u64>(symbol, S_SUSPECT_FROM) : NEVER;
-  store<u64>(symbol, min(known, from), S_SUSPECT_FROM);
+  const known = flags & SYMBOL_SUSPECT ? load<u64>(bodyOf(symbol), B_SUSPECT_FROM) : NEVER;
+  store<u64>(bodyOf(symbol), min(known, from), B_SUSPECT_FROM);
   store<u32>(symbol, flags | SYMBOL_SUSPECT, S_FLAGS);
   refreshFastPath(symbol);
   if (known == NEVER) change(from, from);

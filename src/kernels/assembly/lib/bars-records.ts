@@ -4,15 +4,15 @@
 //   committed --snapshot--> in flight --commit--> committed
 //                               \----abort----> (as before: the next snapshot carries the same bars again)
 import {
-  E_CLOSE, E_COUNT, E_FIRST_ID, E_HIGH, E_LAST_ID, E_LOW, E_MARKS, E_OPEN, E_WINDOW, H_FROM, H_TO, I_COUNT, I_FLOOR,
+  B_GLOBAL, B_READERS, B_SUSPECT_FROM, E_CLOSE, E_COUNT, E_FIRST_ID, E_HIGH, E_LAST_ID, E_LOW, E_MARKS, E_OPEN, E_WINDOW, H_FROM, H_TO, I_COUNT, I_FLOOR,
   I_FLOOR_CLOSE, I_QUIET_REVISIONS, I_READERS, MARK_REVISIONS, MARK_WAS_GAP, QUALITY_COMPLETE, QUALITY_GAP,
   QUALITY_PARTIAL_FIRST, QUALITY_QUIET, QUALITY_REPAIRED, R_CLOSE, R_CLOSE_US, R_CLOSED, R_COUNT, R_FIRST_ID, R_HIGH,
   R_INTERVAL, R_LAST_ID, R_LOW, R_NEXT_SEQUENCE, R_OPEN, R_OPEN_US, R_QUALITY, R_REVISION, R_SUMS, R_SYMBOL, R_VENUE,
   R_WINDOW, READER_BYTES, READER_COMMITTED, READER_IN_FLIGHT, READER_REWOUND, RECORD_BYTES, S_COUNT, S_EXPECTED,
-  S_FLAGS, S_GLOBAL, S_HOLES, S_READERS, S_SINCE, S_SUSPECT_FROM, S_VENUE, S_VERSION, SYMBOL_SUSPECT, TOTALS_BYTES,
+  S_FLAGS, S_HOLES, S_SINCE, S_VENUE, S_VERSION, SYMBOL_SUSPECT, TOTALS_BYTES,
 } from './bars-layout';
 import { holeAt } from './bars-ids';
-import { complete, entryAt, stateOf, subtractTotals } from './bars-ring';
+import { bodyOf, complete, entryAt, stateOf, subtractTotals } from './bars-ring';
 import { closedWindow, intervals, windowEnd, windowOpen } from './bars-window';
 
 let unsaved: usize = 0;
@@ -47,7 +47,7 @@ export function keepQuiet(symbol: usize, k: u32, window: u32, price: u64): bool 
 }
 
 function overlapsMissing(symbol: usize, open: u64, end: u64): bool {
-  if (load<u32>(symbol, S_FLAGS) & SYMBOL_SUSPECT && load<u64>(symbol, S_SUSPECT_FROM) < end) return true;
+  if (load<u32>(symbol, S_FLAGS) & SYMBOL_SUSPECT && load<u64>(bodyOf(symbol), B_SUSPECT_FROM) < end) return true;
   for (let index: u32 = 0; index < load<u32>(symbol, S_HOLES); index++) {
     const hole = holeAt(symbol, index);
     if (load<u64>(hole, H_FROM) < end && load<u64>(hole, H_TO) >= open) return true;
@@ -65,7 +65,7 @@ function qualityOf(symbol: usize, open: u64, end: u64, quiet: bool, wasGap: bool
 function writeHead(to: usize, symbol: usize, k: u32, window: u32, closed: bool, quiet: bool, wasGap: bool): void {
   const open = windowOpen(k, window);
   const end = windowEnd(k, window);
-  store<u32>(to, load<u32>(symbol, S_GLOBAL), R_SYMBOL);
+  store<u32>(to, load<u32>(bodyOf(symbol), B_GLOBAL), R_SYMBOL);
   store<u8>(to, <u8>k, R_INTERVAL);
   store<u8>(to, qualityOf(symbol, open, end, quiet, wasGap), R_QUALITY);
   store<u8>(to, <u8>closed, R_CLOSED);
@@ -151,7 +151,7 @@ function writeInterval(to: usize, room: u32, symbol: usize, k: u32, reader: u32,
 
 /** Whether a reader has anything to get from a symbol: a trade since, or a window that the clock has closed since. */
 function hasNews(symbol: usize, reader: u32): bool {
-  const versions = symbol + S_READERS + reader * 8;
+  const versions = bodyOf(symbol) + B_READERS + reader * 8;
   if (load<u32>(versions) != versionOf(symbol)) return true;
   return load<u32>(readerOf(symbol, 0, reader), READER_COMMITTED) < closedWindow(symbol, 0);
 }
@@ -161,7 +161,7 @@ function hasNews(symbol: usize, reader: u32): bool {
  * `room` unless something was left for the next snapshot.
  */
 export function writeSymbol(to: usize, room: u32, symbol: usize, reader: u32): u32 {
-  const versions = symbol + S_READERS + reader * 8;
+  const versions = bodyOf(symbol) + B_READERS + reader * 8;
   if (!hasNews(symbol, reader)) return 0;
   complete(symbol);
   const changed = load<u32>(versions) != versionOf(symbol);
@@ -176,7 +176,7 @@ export function writeSymbol(to: usize, room: u32, symbol: usize, reader: u32): u
 }
 
 export function commitSymbol(symbol: usize, reader: u32): void {
-  const versions = symbol + S_READERS + reader * 8;
+  const versions = bodyOf(symbol) + B_READERS + reader * 8;
   store<u32>(versions, load<u32>(versions, 4));
   for (let k: u32 = 0; k < intervals; k++) {
     const at = readerOf(symbol, k, reader);

@@ -2,10 +2,10 @@
 // was quiet. Entries are in the order of their windows; the newest is the top.
 import {
   C_BEYOND, C_EVICTED_UNSAVED, C_LOST_UNSAVED, C_TROUBLE_VERSION, E_CLOSE, E_COUNT, E_FIRST_ID, E_HIGH,
-  E_LAST_ID, E_LOW, E_MARKS, E_OPEN, E_SUMS, E_WINDOW, ENTRY_BYTES, HEAD_BYTES, I_COUNT, I_END, I_FLOOR, I_FLOOR_CLOSE,
+  E_LAST_ID, E_LOW, E_MARKS, E_OPEN, E_SUMS, E_WINDOW, ENTRY_BYTES, I_COUNT, I_END, I_FLOOR, I_FLOOR_CLOSE,
   I_HEAD, I_QUIET_REVISIONS, I_READERS, I_RING, I_TOP, INTERVAL_BYTES, MARK_REVISIONS, MARK_WAS_GAP,
-  READER_BYTES, READER_COMMITTED, READER_REWOUND, READERS, DETACHED, S_COUNT, S_DEEP_FROM, S_DEEP_MASK, S_DEEP_TO,
-  NEVER, S_BASE_OPEN, S_CLOSE, S_EXPECTED, S_FAST_SEQUENCE, S_HIGH, S_LAST_ID, S_LOW, S_PENDING_HIGH, S_PENDING_LOW,
+  READER_BYTES, READER_COMMITTED, READER_REWOUND, READERS, DETACHED, S_COUNT, B_DEEP_FROM, B_DEEP_MASK, B_DEEP_TO,
+  NEVER, S_BASE_OPEN, S_BASE_STATE, S_BODY, S_CLOSE, S_EXPECTED, S_FAST_SEQUENCE, S_HIGH, S_LAST_ID, S_LOW, S_PENDING_HIGH, S_PENDING_LOW,
   S_PENDING_UNTIL, S_SINCE, S_TOP, S_VERSION, TOTALS_BYTES,
 } from './bars-layout';
 import { keepQuiet, keepUnsaved } from './bars-records';
@@ -16,8 +16,11 @@ export const counters: usize = memory.data(96, 16);
   store<u64>(counters + counter, load<u64>(counters + counter) + 1);
 }
 
+@inline export function bodyOf(symbol: usize): usize {
+  return load<u32>(symbol, S_BODY);
+}
 @inline export function stateOf(symbol: usize, k: u32): usize {
-  return symbol + HEAD_BYTES + k * INTERVAL_BYTES;
+  return k ? bodyOf(symbol) + k * INTERVAL_BYTES : symbol + S_BASE_STATE;
 }
 
 let baseMask: u32 = 0;
@@ -35,6 +38,16 @@ export function setDepths(base: u32, long: u32): void {
 @inline export function entryAt(state: usize, k: u32, position: u32): usize {
   const slot = (load<u32>(state, I_HEAD) - load<u32>(state, I_COUNT) + position) & maskOf(k);
   return load<u32>(state, I_RING) + slot * ENTRY_BYTES;
+}
+
+/** For few bytes at a time: memory.copy leaves the kernel, which costs as much as all else that opens a bar. */
+@inline function copyLines(to: usize, from: usize, lines: u32): void {
+  for (let end = to + lines * 64; to < end; to += 64, from += 64) {
+    v128.store(to, v128.load(from));
+    v128.store(to, v128.load(from, 16), 16);
+    v128.store(to, v128.load(from, 32), 32);
+    v128.store(to, v128.load(from, 48), 48);
+  }
 }
 
 @inline export function add128(address: usize, low: u64, high: u64): void {
@@ -93,10 +106,11 @@ function loseEvicted(symbol: usize, k: u32, first: u32, last: u32): void {
 
 /** Bars that the kernel can no longer amend: their span and intervals, for a rebuild outside. */
 export function noteDeep(symbol: usize, mask: u32, from: u64, to: u64): void {
-  const known = load<u32>(symbol, S_DEEP_MASK);
-  store<u32>(symbol, known | mask, S_DEEP_MASK);
-  store<u64>(symbol, known ? min(load<u64>(symbol, S_DEEP_FROM), from) : from, S_DEEP_FROM);
-  store<u64>(symbol, known ? max(load<u64>(symbol, S_DEEP_TO), to) : to, S_DEEP_TO);
+  const body = bodyOf(symbol);
+  const known = load<u32>(body, B_DEEP_MASK);
+  store<u32>(body, known | mask, B_DEEP_MASK);
+  store<u64>(body, known ? min(load<u64>(body, B_DEEP_FROM), from) : from, B_DEEP_FROM);
+  store<u64>(body, known ? max(load<u64>(body, B_DEEP_TO), to) : to, B_DEEP_TO);
   count(C_TROUBLE_VERSION);
 }
 
@@ -138,7 +152,7 @@ function openParent(symbol: usize, k: u32, part: usize, time: u64): void {
   if (load<u32>(state, I_COUNT)) feed(symbol, k, parentsOf(k));
   const window = windowAt(k, time);
   const entry = push(symbol, k, window);
-  memory.copy(entry, part, ENTRY_BYTES);
+  copyLines(entry, part, 2);
   store<u32>(entry, window, E_WINDOW);
   store<u32>(entry, load<u32>(part, E_MARKS) & MARK_WAS_GAP, E_MARKS);
   store<u64>(state, windowEnd(k, window), I_END);
@@ -185,6 +199,19 @@ export function wake(symbol: usize): void {
     store<u64>(symbol, max(load<u64>(top, E_HIGH), load<u64>(symbol, S_PENDING_HIGH)), S_PENDING_HIGH);
     store<u64>(symbol, min(load<u64>(top, E_LOW), load<u64>(symbol, S_PENDING_LOW)), S_PENDING_LOW);
   } else feedBase(symbol, top, open);
+}
+
+/** Loads what `feedBase` will touch of a symbol: the newest bars of the intervals that the base feeds, and of those that these feed. */
+export function warmFeeds(symbol: usize): u64 {
+  let sum: u64 = 0;
+  for (let parents = parentsOf(0); parents; parents &= parents - 1) {
+    const k: u32 = ctz(parents);
+    const state = stateOf(symbol, k);
+    const next: usize = load<u32>(state, I_RING) + (load<u32>(state, I_HEAD) & maskOf(k)) * ENTRY_BYTES;
+    sum += load<u64>(load<u32>(state, I_TOP)) + load<u64>(next) + load<u64>(next, 64);
+    for (let above = parentsOf(k); above; above &= above - 1) sum += load<u64>(load<u32>(stateOf(symbol, ctz(above)), I_TOP));
+  }
+  return sum;
 }
 
 function feedBase(symbol: usize, top: usize, open: u64): void {

@@ -1,20 +1,20 @@
 // The symbols of one worker: where their state lies, how they come, go and move, and the snapshots over all of them.
 //
-//   heads: [head | intervals] x symbols, packed              mapping: global index -> address of the head, 0 if not here
+//   heads, bodies, asides: one a symbol, packed             mapping: global index -> address of the head, 0 if not here
 //   rings: a column an interval, in it a ring a symbol       input, output, transfer: areas that the host writes and reads
 //
 // Columns keep the rings that trades touch (the base and what it feeds) on few pages, however many symbols there are.
 import {
-  ASIDE_BYTES, COUNTERS_BYTES, DETACHED, E_CLOSE, E_COUNT, E_FIRST_ID, E_HIGH, E_LAST_ID, E_LOW, E_MARKS, E_OPEN, ENTRY_BYTES,
+  ASIDE_BYTES, B_DEEP_MASK, B_GLOBAL, B_INDEX, COUNTERS_BYTES, DETACHED, E_CLOSE, E_COUNT, E_FIRST_ID, E_HIGH, E_LAST_ID, E_LOW, E_MARKS, E_OPEN, ENTRY_BYTES,
   HEAD_BYTES, I_COUNT, I_END, I_FLOOR, I_FLOOR_CLOSE, I_READERS, I_RING, I_TOP,
   INTERVAL_BYTES, NEVER, R_CLOSE, R_COUNT, R_FIRST_ID, R_HIGH, R_LAST_ID, R_LOW, R_OPEN, R_REVISION, R_WINDOW,
-  READER_BYTES, READER_COMMITTED, READERS, RECORD_BYTES, S_BASE_OPEN, S_COUNT, S_DEEP_MASK, S_EXPECTED,
-  S_FAST_SEQUENCE, S_FLAGS, S_GLOBAL, S_HOLES, S_INDEX, S_LAST_TIME, S_PENDING_LOW, S_SINCE, S_TOP, S_VENUE, S_VERSION, SYMBOL_DENSE,
+  READER_BYTES, READER_COMMITTED, READERS, RECORD_BYTES, S_BASE_OPEN, S_BODY, S_COUNT, S_EXPECTED,
+  S_FAST_SEQUENCE, S_FLAGS, S_HOLES, S_LAST_TIME, S_PENDING_LOW, S_SINCE, S_TOP, S_VENUE, S_VERSION, SYMBOL_DENSE,
   SYMBOL_HAS_TRADED, SYMBOL_SUSPECT, TOTALS_BYTES, TRADE_BYTES, TRADE_SYMBOL,
 } from './bars-layout';
 import { asideAt, confirm, doubt, placeAsides, refreshFastPath, reissueChanged, resolveHole } from './bars-ids';
 import { commitSymbol, commitUnsaved, placeUnsaved, unsavedRoom, writeSymbol, writeUnsaved } from './bars-records';
-import { counters, entryAt, linkIntervals, maskOf, push, setDepths, settle, stateOf, subtractTotals, wake } from './bars-ring';
+import { bodyOf, counters, entryAt, linkIntervals, maskOf, push, setDepths, settle, stateOf, subtractTotals, wake } from './bars-ring';
 import { intervals, plan, setIntervals, windowAt, windowEnd } from './bars-window';
 
 export let symbols: u32 = 0;
@@ -22,7 +22,8 @@ export let globals: u32 = 0;
 export let mapping: usize = 0;
 export let heads: usize = 0;
 let symbolsMax: u32 = 0;
-let headBytes: u32 = 0;
+let bodies: usize = 0;
+let bodyBytes: u32 = 0;
 let ringBytes: u32 = 0;
 let rings: usize = 0;
 let input: usize = 0;
@@ -37,11 +38,15 @@ function oddLines(bytes: u32): u32 {
 }
 
 @inline export function symbolAt(index: u32): usize {
-  return heads + index * headBytes;
+  return heads + index * HEAD_BYTES;
+}
+
+@inline function bodyAt(index: u32): usize {
+  return bodies + index * bodyBytes;
 }
 
 function place(cursor: usize, bytes: usize): usize {
-  return (cursor + bytes + 127) & ~127;
+  return (cursor + bytes + 255) & ~255;
 }
 
 /** Lays everything out and grows the memory to fit. The host has written the plan of intervals before. */
@@ -52,12 +57,13 @@ export function configure(intervalCount: u32, base: u32, long: u32, symbolLimit:
   symbolsMax = symbolLimit;
   globals = globalLimit;
   outputRecords = records;
-  headBytes = oddLines(HEAD_BYTES + intervals * INTERVAL_BYTES);
+  bodyBytes = oddLines(intervals * INTERVAL_BYTES);
   ringBytes = (base + (intervals - 1) * long) * ENTRY_BYTES;
   symbols = 0;
   mapping = place(__heap_base, 0);
   heads = place(mapping, <usize>globals * 4);
-  input = place(heads, <usize>symbolsMax * headBytes);
+  bodies = place(heads, <usize>symbolsMax * HEAD_BYTES);
+  input = place(bodies, <usize>symbolsMax * bodyBytes);
   output = place(input, <usize>inputTrades * TRADE_BYTES);
   const unsaved = place(output, <usize>records * RECORD_BYTES);
   transfer = place(unsaved, <usize>unsavedRecords * RECORD_BYTES);
@@ -94,9 +100,9 @@ export function outputAddress(): usize {
 export function transferAddress(): usize {
   return transfer;
 }
-/** Bytes of one symbol, head, aside and rings: what a hand-off carries. */
+/** Bytes of one symbol, head, body, aside and rings: what a hand-off carries. */
 export function cellBytes(): u32 {
-  return headBytes + ASIDE_BYTES + ringBytes;
+  return HEAD_BYTES + bodyBytes + ASIDE_BYTES + ringBytes;
 }
 export function symbolCount(): u32 {
   return symbols;
@@ -123,8 +129,11 @@ export function addSymbol(global: u32, venue: u32, dense: u32, since: u64): u32 
   if (symbolAddress(global)) return 2;
   if (global >= globals || symbols == symbolsMax) return 1;
   const symbol = symbolAt(symbols);
-  memory.fill(symbol, 0, headBytes);
-  store<u32>(symbol, global, S_GLOBAL);
+  const body = bodyAt(symbols);
+  memory.fill(symbol, 0, HEAD_BYTES);
+  memory.fill(body, 0, bodyBytes);
+  store<u32>(symbol, <u32>body, S_BODY);
+  store<u32>(body, global, B_GLOBAL);
   store<u32>(symbol, venue, S_VENUE);
   store<u32>(symbol, dense ? SYMBOL_DENSE : 0, S_FLAGS);
   store<u64>(symbol, since, S_SINCE);
@@ -132,7 +141,7 @@ export function addSymbol(global: u32, venue: u32, dense: u32, since: u64): u32 
   store<u64>(symbol, NEVER, S_FAST_SEQUENCE);
   store<u64>(symbol, NEVER, S_BASE_OPEN);
   store<u64>(symbol, NEVER, S_PENDING_LOW);
-  placeRings(symbol, symbols);
+  placeParts(symbol, symbols);
   memory.fill(asideAt(symbols), 0, ASIDE_BYTES);
   for (let k: u32 = 0; k < intervals; k++) {
     const state = stateOf(symbol, k);
@@ -162,9 +171,11 @@ function startReaders(state: usize, first: u32): void {
   return column + <usize>index * (maskOf(k) + 1) * ENTRY_BYTES;
 }
 
-/** Points a symbol's intervals at the rings of its index; tops keep their slots. */
-function placeRings(symbol: usize, index: u32): void {
-  store<u32>(symbol, index, S_INDEX);
+/** Points a symbol at the body, and its intervals at the rings, of its index; tops keep their slots. */
+function placeParts(symbol: usize, index: u32): void {
+  const body = bodyAt(index);
+  store<u32>(symbol, <u32>body, S_BODY);
+  store<u32>(body, index, B_INDEX);
   for (let k: u32 = 0; k < intervals; k++) {
     const state = stateOf(symbol, k);
     const ring = <u32>ringAt(k, index);
@@ -180,16 +191,17 @@ export function removeSymbol(global: u32): bool {
   const symbol = symbolAddress(global);
   if (!symbol) return false;
   endSnapshots();
-  const index = load<u32>(symbol, S_INDEX);
+  const index = symbolIndex(symbol);
   store<u32>(mapping + global * 4, 0);
   symbols--;
   if (index == symbols) return true;
   const last = symbolAt(symbols);
-  memory.copy(symbol, last, headBytes);
+  memory.copy(symbol, last, HEAD_BYTES);
+  memory.copy(bodyAt(index), bodyAt(symbols), bodyBytes);
   memory.copy(asideAt(index), asideAt(symbols), ASIDE_BYTES);
   for (let k: u32 = 0; k < intervals; k++) memory.copy(ringAt(k, index), ringAt(k, symbols), ringBytesOf(k));
-  placeRings(symbol, index);
-  store<u32>(mapping + load<u32>(symbol, S_GLOBAL) * 4, <u32>symbol);
+  placeParts(symbol, index);
+  store<u32>(mapping + load<u32>(bodyAt(index), B_GLOBAL) * 4, <u32>symbol);
   return true;
 }
 
@@ -197,9 +209,13 @@ export function removeSymbol(global: u32): bool {
 export function exportSymbol(global: u32): u32 {
   const symbol = symbolAddress(global);
   if (!symbol) return 0;
-  memory.copy(transfer, symbol, headBytes);
-  memory.copy(transfer + headBytes, asideAt(load<u32>(symbol, S_INDEX)), ASIDE_BYTES);
-  let to = transfer + headBytes + ASIDE_BYTES;
+  let to = transfer;
+  memory.copy(to, symbol, HEAD_BYTES);
+  to += HEAD_BYTES;
+  memory.copy(to, bodyOf(symbol), bodyBytes);
+  to += bodyBytes;
+  memory.copy(to, asideAddress(symbol), ASIDE_BYTES);
+  to += ASIDE_BYTES;
   for (let k: u32 = 0; k < intervals; k++) {
     memory.copy(to, load<u32>(stateOf(symbol, k), I_RING), ringBytesOf(k));
     to += ringBytesOf(k);
@@ -213,14 +229,18 @@ export function importSymbol(global: u32): u32 {
   if (global >= globals || symbols == symbolsMax) return 1;
   endSnapshots();
   const symbol = symbolAt(symbols);
-  memory.copy(symbol, transfer, headBytes);
-  memory.copy(asideAt(symbols), transfer + headBytes, ASIDE_BYTES);
-  let from = transfer + headBytes + ASIDE_BYTES;
+  let from = transfer;
+  memory.copy(symbol, from, HEAD_BYTES);
+  from += HEAD_BYTES;
+  memory.copy(bodyAt(symbols), from, bodyBytes);
+  from += bodyBytes;
+  memory.copy(asideAt(symbols), from, ASIDE_BYTES);
+  from += ASIDE_BYTES;
   for (let k: u32 = 0; k < intervals; k++) {
     memory.copy(ringAt(k, symbols), from, ringBytesOf(k));
     from += ringBytesOf(k);
   }
-  placeRings(symbol, symbols);
+  placeParts(symbol, symbols);
   store<u32>(mapping + global * 4, <u32>symbol);
   symbols++;
   return 0;
@@ -304,14 +324,14 @@ export function resolveHoles(global: u32, first: u64, last: u64): bool {
 /** The host has taken over the rebuild of the symbol's deep span. */
 export function forgetDeep(global: u32): void {
   const symbol = symbolAddress(global);
-  if (symbol) store<u32>(symbol, 0, S_DEEP_MASK);
+  if (symbol) store<u32>(bodyOf(symbol), 0, B_DEEP_MASK);
 }
 
 /** Address of the first symbol from `index` on with holes, doubt or a deep span; 0 when there is none. */
 export function troubledSymbol(index: u32): usize {
   for (; index < symbols; index++) {
     const symbol = symbolAt(index);
-    if (load<u32>(symbol, S_HOLES) || load<u32>(symbol, S_DEEP_MASK) || load<u32>(symbol, S_FLAGS) & SYMBOL_SUSPECT) {
+    if (load<u32>(symbol, S_HOLES) || load<u32>(bodyOf(symbol), B_DEEP_MASK) || load<u32>(symbol, S_FLAGS) & SYMBOL_SUSPECT) {
       settle(symbol);
       return symbol;
     }
@@ -321,11 +341,11 @@ export function troubledSymbol(index: u32): usize {
 
 /** Where the holes of a symbol lie. */
 export function asideAddress(symbol: usize): usize {
-  return asideAt(load<u32>(symbol, S_INDEX));
+  return asideAt(symbolIndex(symbol));
 }
 
 export function symbolIndex(symbol: usize): u32 {
-  return load<u32>(symbol, S_INDEX);
+  return load<u32>(bodyOf(symbol), B_INDEX);
 }
 
 export function roomForUnsaved(): u32 {
