@@ -73,7 +73,6 @@ export const S_SUMS: usize = 64;
 export const S_PENDING_HIGH: usize = 128;
 export const S_PENDING_LOW: usize = 136;
 export const S_PENDING_UNTIL: usize = 144;
-export const S_TOP: usize = 152;
 export const S_VERSION: usize = 156;
 export const S_FLAGS: usize = 160;
 export const S_BODY: usize = 164;
@@ -83,6 +82,8 @@ export const S_HOLES: usize = 172;
 export const S_EXPECTED: usize = 176;
 export const S_SINCE: usize = 184;
 export const S_BASE_STATE: usize = 192;
+/** The base interval's newest bar, 0 before the first: its state's I_TOP. */
+export const S_TOP: usize = 220;
 
 export const B_GLOBAL: usize = 0;
 /** Where the symbol stands among the heads; its rings stand at the same place in their columns. */

@@ -66,10 +66,11 @@ export function addTotals(to: usize, delta: usize): void {
 @inline export function push(symbol: usize, k: u32, window: u32): usize {
   const state = stateOf(symbol, k);
   const head = load<u32>(state, I_HEAD);
-  if (load<u32>(state, I_COUNT) > maskOf(k)) evictOldest(symbol, k);
+  const entries = load<u32>(state, I_COUNT);
+  if (entries > maskOf(k)) giveUpOldest(symbol, k);
+  else store<u32>(state, entries + 1, I_COUNT);
   const entry: usize = load<u32>(state, I_RING) + (head & maskOf(k)) * ENTRY_BYTES;
   store<u32>(state, head + 1, I_HEAD);
-  store<u32>(state, load<u32>(state, I_COUNT) + 1, I_COUNT);
   store<u32>(state, <u32>entry, I_TOP);
   store<u32>(entry, window, E_WINDOW);
   return entry;
@@ -94,14 +95,14 @@ function loseEvicted(symbol: usize, k: u32, first: u32, last: u32): void {
   noteDeep(symbol, 1 << k, windowOpen(k, first), windowEnd(k, last) - 1);
 }
 
-@inline function evictOldest(symbol: usize, k: u32): void {
+/** The oldest bar's place is about to be taken. */
+@inline function giveUpOldest(symbol: usize, k: u32): void {
   const state = stateOf(symbol, k);
   const oldest = entryAt(state, k, 0);
   const window = load<u32>(oldest, E_WINDOW);
   if (load<u32>(state + I_READERS, READER_COMMITTED) < window) saveEvicted(symbol, k, oldest, entryAt(state, k, 1));
   store<u32>(state, window + 1, I_FLOOR);
   store<u64>(state, load<u64>(oldest, E_CLOSE), I_FLOOR_CLOSE);
-  store<u32>(state, load<u32>(state, I_COUNT) - 1, I_COUNT);
 }
 
 /** Bars that the kernel can no longer amend: their span and intervals, for a rebuild outside. */
@@ -184,8 +185,7 @@ export function linkIntervals(): void {
 
 /** Takes the newest base bar into the head, after it was changed in the ring. */
 export function wake(symbol: usize): void {
-  const top: usize = load<u32>(stateOf(symbol, 0), I_TOP);
-  store<u32>(symbol, <u32>top, S_TOP);
+  const top: usize = load<u32>(symbol, S_TOP);
   store<u64>(symbol, windowOpen(0, load<u32>(top, E_WINDOW)), S_BASE_OPEN);
   store<u64>(symbol, load<u64>(top, E_HIGH), S_HIGH);
   store<u64>(symbol, load<u64>(top, E_LOW), S_LOW);
@@ -196,8 +196,8 @@ export function wake(symbol: usize): void {
 /** A base bar has closed. Within the windows that are open above it, only its extremes are noted, in the head. */
 @inline export function passBase(symbol: usize, top: usize, open: u64): void {
   if (open < load<u64>(symbol, S_PENDING_UNTIL) && !(load<u32>(top, E_MARKS) & MARK_WAS_GAP)) {
-    store<u64>(symbol, max(load<u64>(top, E_HIGH), load<u64>(symbol, S_PENDING_HIGH)), S_PENDING_HIGH);
-    store<u64>(symbol, min(load<u64>(top, E_LOW), load<u64>(symbol, S_PENDING_LOW)), S_PENDING_LOW);
+    store<u64>(symbol, max(load<u64>(symbol, S_HIGH), load<u64>(symbol, S_PENDING_HIGH)), S_PENDING_HIGH);
+    store<u64>(symbol, min(load<u64>(symbol, S_LOW), load<u64>(symbol, S_PENDING_LOW)), S_PENDING_LOW);
   } else feedBase(symbol, top, open);
 }
 
@@ -296,7 +296,8 @@ function amendInterval(symbol: usize, k: u32, time: u64, part: usize): bool {
   const reachable = window >= load<u32>(state, I_FLOOR) && (exists || above > 0 || !full);
   // What leaves the ring is written with the totals as they are, so it goes before they change.
   if (reachable && !exists && full) {
-    evictOldest(symbol, k);
+    giveUpOldest(symbol, k);
+    store<u32>(state, load<u32>(state, I_COUNT) - 1, I_COUNT);
     above--;
   }
   for (let at = above; at < load<u32>(state, I_COUNT); at++) addTotals(entryAt(state, k, at) + E_COUNT, part + E_COUNT);

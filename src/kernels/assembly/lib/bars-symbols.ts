@@ -183,7 +183,6 @@ function placeParts(symbol: usize, index: u32): void {
     if (top) store<u32>(state, top - load<u32>(state, I_RING) + ring, I_TOP);
     store<u32>(state, ring, I_RING);
   }
-  store<u32>(symbol, load<u32>(stateOf(symbol, 0), I_TOP), S_TOP);
 }
 
 /** Lets a symbol go and moves the last one into its place, so that the heads stay packed. */

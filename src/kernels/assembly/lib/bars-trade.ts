@@ -2,18 +2,14 @@
 import {
   C_LATE, C_MALFORMED, C_UNKNOWN_SYMBOL, E_CLOSE, E_COUNT, E_FIRST_ID, E_HIGH, E_LAST_ID, E_LOW, E_MARKS, E_OPEN, E_SUMS,
   E_WINDOW, ENTRY_BYTES, FLAG_LOSS, FLAG_TAKER_BUY, S_BASE_OPEN, S_CLOSE, S_COUNT, S_FAST_SEQUENCE, S_HIGH, S_LAST_ID,
-  S_LAST_TIME, S_LOW, S_SUMS, S_TOP, S_VENUE, TRADE_AMOUNT, TRADE_BYTES, TRADE_FIRST_ID, TRADE_FLAGS, TRADE_LAST_ID,
+  S_LAST_TIME, S_LOW, S_SUMS, S_TOP, TRADE_AMOUNT, TRADE_BYTES, TRADE_FIRST_ID, TRADE_FLAGS, TRADE_LAST_ID,
   TRADE_PRICE, TRADE_SEQUENCE, TRADE_TIME,
 } from './bars-layout';
 import { admit, DROP, lose, NEXT, reissueChanged } from './bars-ids';
 import { add128, amend, count, passBase, push, settle } from './bars-ring';
 import { headOf } from './bars-symbols';
-import { clockOf, closedAnywhere, closedUntil, lengthOf } from './bars-window';
+import { believedUntil, closedAnywhere, closedUntil, EARLIEST_US, lengthOf } from './bars-window';
 
-const EARLIEST_US: u64 = 40 * 86_400_000_000;
-const LATEST_US: u64 = <u64>u32.MAX_VALUE * 1_000_000;
-/** A trade may run ahead of the venue's clock by this much; beyond it the stamp is taken for damaged. */
-const AHEAD_US: u64 = 3_600_000_000;
 /** price * amount stays below 2^112, so that a bar may hold 65,536 of the largest trades without overflow. */
 const QUOTE_HIGH_LIMIT: u64 = 1 << 48;
 
@@ -93,7 +89,7 @@ export function applyEach(from: usize, end: usize): u32 {
 /** Opens the base bar of a time after the top, unless the clock has closed that window or the stamp is beyond belief. */
 @inline export function openBase(symbol: usize, time: u64, trade: usize): bool {
   const open = load<u64>(symbol, S_BASE_OPEN);
-  if (time < open || (time < closedAnywhere && time < closedUntil(symbol)) || !believable(symbol, time)) return false;
+  if (time < open || (time < closedAnywhere && time < closedUntil(symbol)) || time >= believedUntil(symbol)) return false;
   settle(symbol);
   const top: usize = load<u32>(symbol, S_TOP);
   const base = lengthOf(0);
@@ -101,15 +97,9 @@ export function applyEach(from: usize, end: usize): u32 {
   const window = load<u32>(top, E_WINDOW) + <u32>passed;
   passBase(symbol, top, open);
   const entry = push(symbol, 0, window);
-  store<u32>(symbol, <u32>entry, S_TOP);
   store<u64>(symbol, open + passed * base, S_BASE_OPEN);
   startBar(entry, symbol, trade);
   return true;
-}
-
-@inline function believable(symbol: usize, time: u64): bool {
-  const now = clockOf(load<u32>(symbol, S_VENUE));
-  return time >= EARLIEST_US && time < LATEST_US && (now == 0 || time < now + AHEAD_US);
 }
 
 @inline function startBar(entry: usize, symbol: usize, trade: usize): void {
@@ -128,7 +118,7 @@ export function applySlowly(symbol: usize, trade: usize): u32 {
   const time = load<u64>(trade, TRADE_TIME);
   const firstId = load<u64>(trade, TRADE_FIRST_ID);
   const lastId = load<u64>(trade, TRADE_LAST_ID);
-  if (!believable(symbol, time) || lastId < firstId) {
+  if (time < EARLIEST_US || time >= believedUntil(symbol) || lastId < firstId) {
     count(C_MALFORMED);
     return 0;
   }

@@ -11,8 +11,14 @@ const PLAN_BYTES: u32 = 24;
 export const plan: usize = memory.data(24 * 16, 16);
 /** Per venue and interval: the last window that is closed by the clock. */
 const closedWindows: usize = memory.data(16 * 16 * 4, 16);
-/** Per venue: the latest time told by a tick, and the end of the last closed base window. */
-const clocks: usize = memory.data(16 * 16, 16);
+/** Per venue: the latest time told by a tick, the end of the last closed base window, until when a trade's time is believed. */
+const CLOCK_BYTES: u32 = 32;
+const clocks: usize = memory.data(16 * 32, 16);
+/** Windows are counted from the epoch, or from days after it; in seconds they fit into 32 bits. */
+export const EARLIEST_US: u64 = 40 * DAY_US;
+const LATEST_US: u64 = <u64>u32.MAX_VALUE * 1_000_000;
+/** A trade may run ahead of the venue's clock by this much; beyond it the stamp is taken for damaged. */
+const AHEAD_US: u64 = 3_600_000_000;
 
 export let intervals: u32 = 0;
 /** No venue's clock has closed a base window at or after this time. */
@@ -22,7 +28,8 @@ export function setIntervals(count: u32): void {
   intervals = count;
   closedAnywhere = 0;
   memory.fill(closedWindows, 0, VENUES_MAX * INTERVALS_MAX * 4);
-  memory.fill(clocks, 0, VENUES_MAX * 16);
+  memory.fill(clocks, 0, VENUES_MAX * CLOCK_BYTES);
+  for (let venue: u32 = 0; venue < VENUES_MAX; venue++) store<u64>(clocks + venue * CLOCK_BYTES, LATEST_US, 16);
 }
 
 @inline export function lengthOf(k: u32): u64 {
@@ -75,27 +82,34 @@ function monthOpen(window: u32): u64 {
 
 /** Time never runs backwards here: an earlier tick changes nothing. */
 export function tick(venue: u32, now: u64, grace: u64): void {
-  if (venue >= VENUES_MAX || now <= load<u64>(clocks + venue * 16) || now < grace + 40 * DAY_US) return;
-  store<u64>(clocks + venue * 16, now);
+  const clock = clocks + venue * CLOCK_BYTES;
+  if (venue >= VENUES_MAX || now <= load<u64>(clock) || now < grace + EARLIEST_US) return;
+  store<u64>(clock, now);
+  store<u64>(clock, min(LATEST_US, now + AHEAD_US), 16);
   // Every longer window ends where a base window does.
-  if (now - grace < load<u64>(clocks + venue * 16, 8) + lengthOf(0)) return;
+  if (now - grace < load<u64>(clock, 8) + lengthOf(0)) return;
   for (let k: u32 = 0; k < intervals; k++) {
     const closed = windowAt(k, now - grace) - 1;
     const address = closedWindows + (venue * INTERVALS_MAX + k) * 4;
     if (closed > load<u32>(address)) store<u32>(address, closed);
   }
   const until = windowEnd(0, load<u32>(closedWindows + venue * INTERVALS_MAX * 4));
-  store<u64>(clocks + venue * 16, until, 8);
+  store<u64>(clock, until, 8);
   closedAnywhere = max(closedAnywhere, until);
 }
 
 /** Base windows before this time are closed. */
 @inline export function closedUntil(symbol: usize): u64 {
-  return load<u64>(clocks + load<u32>(symbol, S_VENUE) * 16, 8);
+  return load<u64>(clocks + load<u32>(symbol, S_VENUE) * CLOCK_BYTES, 8);
+}
+
+/** A trade at or after this time bears a damaged stamp. */
+@inline export function believedUntil(symbol: usize): u64 {
+  return load<u64>(clocks + load<u32>(symbol, S_VENUE) * CLOCK_BYTES, 16);
 }
 
 @inline export function clockOf(venue: u32): u64 {
-  return load<u64>(clocks + venue * 16);
+  return load<u64>(clocks + venue * CLOCK_BYTES);
 }
 
 @inline export function closedWindow(symbol: usize, k: u32): u32 {
