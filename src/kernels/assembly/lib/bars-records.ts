@@ -9,10 +9,10 @@ import {
   QUALITY_PARTIAL_FIRST, QUALITY_QUIET, QUALITY_REPAIRED, R_CLOSE, R_CLOSE_US, R_CLOSED, R_COUNT, R_FIRST_ID, R_HIGH,
   R_INTERVAL, R_LAST_ID, R_LOW, R_NEXT_SEQUENCE, R_OPEN, R_OPEN_US, R_QUALITY, R_REVISION, R_SUMS, R_SYMBOL, R_VENUE,
   R_WINDOW, READER_BYTES, READER_COMMITTED, READER_IN_FLIGHT, READER_REWOUND, RECORD_BYTES, S_COUNT, S_EXPECTED,
-  S_FLAGS, S_HOLES, S_SINCE, S_VENUE, S_VERSION, SYMBOL_SUSPECT, TOTALS_BYTES,
+  S_FLAGS, S_HOLES, S_SINCE, S_VENUE, S_VERSION, SYMBOL_SUSPECT,
 } from './bars-layout';
 import { holeAt } from './bars-ids';
-import { bodyOf, complete, entryAt, stateOf, subtractTotals } from './bars-ring';
+import { bodyOf, complete, copyTotals, entryAt, stateOf, subtractTotals } from './bars-ring';
 import { closedWindow, intervals, windowEnd, windowOpen } from './bars-window';
 
 let unsaved: usize = 0;
@@ -86,7 +86,7 @@ function writeBar(to: usize, symbol: usize, k: u32, entry: usize, totalsAfter: u
   store<u64>(to, load<u64>(entry, E_CLOSE), R_CLOSE);
   store<u64>(to, load<u64>(entry, E_FIRST_ID), R_FIRST_ID);
   store<u64>(to, load<u64>(entry, E_LAST_ID), R_LAST_ID);
-  memory.copy(to + R_COUNT, totalsAfter, TOTALS_BYTES);
+  copyTotals(to + R_COUNT, totalsAfter);
   subtractTotals(to + R_COUNT, entry + E_COUNT);
 }
 

@@ -40,14 +40,20 @@ export function setDepths(base: u32, long: u32): void {
   return load<u32>(state, I_RING) + slot * ENTRY_BYTES;
 }
 
-/** For few bytes at a time: memory.copy leaves the kernel, which costs as much as all else that opens a bar. */
-@inline function copyLines(to: usize, from: usize, lines: u32): void {
-  for (let end = to + lines * 64; to < end; to += 64, from += 64) {
-    v128.store(to, v128.load(from));
-    v128.store(to, v128.load(from, 16), 16);
-    v128.store(to, v128.load(from, 32), 32);
-    v128.store(to, v128.load(from, 48), 48);
-  }
+// For few bytes at a time: memory.copy leaves the kernel, which costs as much as all else that opens a bar.
+@inline function copyLine(to: usize, from: usize): void {
+  v128.store(to, v128.load(from));
+  v128.store(to, v128.load(from, 16), 16);
+  v128.store(to, v128.load(from, 32), 32);
+  v128.store(to, v128.load(from, 48), 48);
+}
+@inline export function copyEntry(to: usize, from: usize): void {
+  copyLine(to, from);
+  copyLine(to + 64, from + 64);
+}
+@inline export function copyTotals(to: usize, from: usize): void {
+  store<u64>(to, load<u64>(from));
+  copyLine(to + 8, from + 8);
 }
 
 @inline export function add128(address: usize, low: u64, high: u64): void {
@@ -153,7 +159,7 @@ function openParent(symbol: usize, k: u32, part: usize, time: u64): void {
   if (load<u32>(state, I_COUNT)) feed(symbol, k, parentsOf(k));
   const window = windowAt(k, time);
   const entry = push(symbol, k, window);
-  copyLines(entry, part, 2);
+  copyEntry(entry, part);
   store<u32>(entry, window, E_WINDOW);
   store<u32>(entry, load<u32>(part, E_MARKS) & MARK_WAS_GAP, E_MARKS);
   store<u64>(state, windowEnd(k, window), I_END);
@@ -346,19 +352,19 @@ function insert(symbol: usize, k: u32, position: u32, window: u32, part: usize):
   const state = stateOf(symbol, k);
   push(symbol, k, window);
   for (let at = load<u32>(state, I_COUNT) - 1; at > position; at--) {
-    memory.copy(entryAt(state, k, at), entryAt(state, k, at - 1), ENTRY_BYTES);
+    copyEntry(entryAt(state, k, at), entryAt(state, k, at - 1));
   }
   const entry = entryAt(state, k, position);
-  memory.copy(entry, part, E_COUNT);
+  copyEntry(entry, part);
   store<u32>(entry, window, E_WINDOW);
   const closed = window <= closedWindow(symbol, k);
   store<u32>(entry, closed ? load<u32>(state, I_QUIET_REVISIONS) + 1 : 0, E_MARKS);
   if (closed) reviseQuiet(state);
   if (position + 1 == load<u32>(state, I_COUNT)) {
-    memory.copy(entry + E_COUNT, symbol + S_COUNT, TOTALS_BYTES);
+    copyTotals(entry + E_COUNT, symbol + S_COUNT);
     store<u64>(state, windowEnd(k, window), I_END);
   } else {
-    memory.copy(entry + E_COUNT, entryAt(state, k, position + 1) + E_COUNT, TOTALS_BYTES);
+    copyTotals(entry + E_COUNT, entryAt(state, k, position + 1) + E_COUNT);
     subtractTotals(entry + E_COUNT, part + E_COUNT);
   }
 }

@@ -9,12 +9,12 @@ import {
   HEAD_BYTES, I_COUNT, I_END, I_FLOOR, I_FLOOR_CLOSE, I_READERS, I_RING, I_TOP,
   INTERVAL_BYTES, NEVER, R_CLOSE, R_COUNT, R_FIRST_ID, R_HIGH, R_LAST_ID, R_LOW, R_OPEN, R_REVISION, R_WINDOW,
   READER_BYTES, READER_COMMITTED, READERS, RECORD_BYTES, S_BASE_OPEN, S_BODY, S_COUNT, S_EXPECTED,
-  S_FAST_SEQUENCE, S_FLAGS, S_HOLES, S_LAST_TIME, S_PENDING_LOW, S_SINCE, S_TOP, S_VENUE, S_VERSION, SYMBOL_DENSE,
-  SYMBOL_HAS_TRADED, SYMBOL_SUSPECT, TOTALS_BYTES, TRADE_BYTES, TRADE_SYMBOL,
+  S_FAST_SEQUENCE, S_FLAGS, S_HOLES, S_LAST_TIME, S_PENDING_LOW, S_SINCE, S_VENUE, S_VERSION, SYMBOL_DENSE,
+  SYMBOL_HAS_TRADED, SYMBOL_SUSPECT, TRADE_BYTES, TRADE_SYMBOL,
 } from './bars-layout';
 import { asideAt, confirm, doubt, placeAsides, refreshFastPath, reissueChanged, resolveHole } from './bars-ids';
 import { commitSymbol, commitUnsaved, placeUnsaved, unsavedRoom, writeSymbol, writeUnsaved } from './bars-records';
-import { bodyOf, counters, entryAt, linkIntervals, maskOf, push, setDepths, settle, stateOf, subtractTotals, wake } from './bars-ring';
+import { bodyOf, copyTotals, counters, entryAt, linkIntervals, maskOf, push, setDepths, settle, stateOf, subtractTotals, wake } from './bars-ring';
 import { intervals, plan, setIntervals, windowAt, windowEnd } from './bars-window';
 
 export let symbols: u32 = 0;
@@ -283,7 +283,7 @@ export function seedBar(global: u32, k: u32, closed: u32): bool {
   store<u64>(entry, load<u64>(transfer, R_FIRST_ID), E_FIRST_ID);
   store<u64>(entry, load<u64>(transfer, R_LAST_ID), E_LAST_ID);
   store<u32>(entry, load<u32>(transfer, R_REVISION), E_MARKS);
-  memory.copy(entry + E_COUNT, symbol + S_COUNT, TOTALS_BYTES);
+  copyTotals(entry + E_COUNT, symbol + S_COUNT);
   subtractTotals(entry + E_COUNT, transfer + R_COUNT);
   store<u64>(state, windowEnd(k, window), I_END);
   if (k == 0) wake(symbol);

@@ -6,7 +6,7 @@ import {
   TRADE_PRICE, TRADE_SEQUENCE, TRADE_TIME,
 } from './bars-layout';
 import { admit, DROP, lose, NEXT, reissueChanged } from './bars-ids';
-import { add128, amend, count, passBase, push, settle } from './bars-ring';
+import { add128, amend, copyTotals, count, passBase, push, settle } from './bars-ring';
 import { headOf } from './bars-symbols';
 import { believedUntil, closedAnywhere, closedUntil, EARLIEST_US, lengthOf } from './bars-window';
 
@@ -106,11 +106,7 @@ export function applyEach(from: usize, end: usize): u32 {
   store<u64>(entry, load<u64>(trade, TRADE_PRICE), E_OPEN);
   store<u64>(entry, load<u64>(trade, TRADE_FIRST_ID), E_FIRST_ID);
   store<u32>(entry, 0, E_MARKS);
-  store<u64>(entry, load<u64>(symbol, S_COUNT), E_COUNT);
-  v128.store(entry, v128.load(symbol, S_SUMS), E_SUMS);
-  v128.store(entry, v128.load(symbol, S_SUMS + 16), E_SUMS + 16);
-  v128.store(entry, v128.load(symbol, S_SUMS + 32), E_SUMS + 32);
-  v128.store(entry, v128.load(symbol, S_SUMS + 48), E_SUMS + 48);
+  copyTotals(entry + E_COUNT, symbol + S_COUNT);
 }
 
 /** Everything that is not simply next: first trades, jumps, fills, duplicates, late ones. */
