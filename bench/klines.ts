@@ -2,6 +2,8 @@
 // market time, 1.4 trades a symbol and second, so that about every second trade opens a new bar of the shortest interval.
 // All growths are measured at that density; a busier symbol opens fewer bars a trade and grows less.
 //
+// npm run bench -- klines [--only trades,ring,growth,snapshot,upserts]
+//
 //   trades_per_worker                records in the kernel's memory, applied to 8 intervals
 //   trades_per_worker_beside_plain   the same beside maps of objects with floats
 //   trades_through_ring              records taken out of a shared ring first
@@ -198,10 +200,11 @@ function measureSnapshot({ report }: BenchOptions): void {
 export const bench: Bench = {
   summary: 'trades to bars: kernel, ring, growth, snapshots, upserts',
   async run(options) {
-    measureTrades(options);
-    measureRing(options);
-    measureGrowth(options);
-    measureSnapshot(options);
-    await measureUpserts(options);
+    const asked = (part: string) => options.only === undefined || options.only.includes(part);
+    if (asked('trades')) measureTrades(options);
+    if (asked('ring')) measureRing(options);
+    if (asked('growth')) measureGrowth(options);
+    if (asked('snapshot')) measureSnapshot(options);
+    if (asked('upserts')) await measureUpserts(options);
   },
 };

@@ -11,10 +11,10 @@
 // Whether a trade opens a bar is what no branch predictor guesses. Sorted out beforehand, a run has two jumps that go wrong,
 // one by one every second trade would have one.
 import {
-  C_APPLIED, ENTRY_BYTES, I_HEAD, I_RING, NEVER, S_BASE_OPEN, S_BASE_STATE, S_FAST_SEQUENCE, S_HIGH, S_LOW, S_PENDING_HIGH,
-  S_PENDING_UNTIL, S_SUMS, S_TOP, TRADE_AMOUNT, TRADE_BYTES, TRADE_PRICE, TRADE_SEQUENCE, TRADE_TIME,
+  C_APPLIED, NEVER, S_BASE_OPEN, S_FAST_SEQUENCE, S_HIGH, S_LOW, S_PENDING_UNTIL, S_SUMS, TRADE_AMOUNT, TRADE_BYTES,
+  TRADE_PRICE, TRADE_SEQUENCE, TRADE_TIME,
 } from './lib/bars-layout';
-import { counters, maskOf, stateOf, warmFeeds } from './lib/bars-ring';
+import { counters, stateOf, warmed, warmFeeds, warmNext } from './lib/bars-ring';
 import { headOf, symbols } from './lib/bars-symbols';
 import { addTrade, applyEach, applySlowly, openBase } from './lib/bars-trade';
 import { closedAnywhere, lengthOf } from './lib/bars-window';
@@ -36,7 +36,6 @@ const PLAIN_ZEROS: u64 = 17;
 const runHeads: usize = memory.data(4 * 16, 64);
 const openers: usize = memory.data(4 * 17, 64);
 let opening: u32 = 0;
-const warmed: usize = memory.data(8, 8);
 
 /** Applies `trades` records that start at an address; returns how many of them changed a bar. */
 export function apply(from: usize, trades: u32): u32 {
@@ -82,15 +81,13 @@ function gather(from: usize, stop: usize): usize {
     store<u32>(runHeads + at, <u32>symbol);
     store<u32>(openers + opens * 4, <u32>at);
     opens += u32(time - load<u64>(symbol, S_BASE_OPEN) >= base);
-    sum += load<u64>(symbol, S_SUMS) + load<u64>(symbol, S_PENDING_HIGH) + load<u64>(symbol, S_BASE_STATE);
+    sum += load<u64>(symbol, S_SUMS);
     at += 4;
   }
   opening = opens;
   for (let n: u32 = 0; n < opens; n++) {
     const symbol: usize = load<u32>(runHeads + load<u32>(openers + n * 4));
-    const state = stateOf(symbol, 0);
-    const next: usize = load<u32>(state, I_RING) + (load<u32>(state, I_HEAD) & maskOf(0)) * ENTRY_BYTES;
-    sum += load<u64>(load<u32>(symbol, S_TOP)) + load<u64>(next) + load<u64>(next, 64);
+    sum += warmNext(stateOf(symbol, 0), 0);
     if (load<u64>(symbol, S_BASE_OPEN) >= load<u64>(symbol, S_PENDING_UNTIL)) sum += warmFeeds(symbol);
   }
   store<u64>(warmed, sum);

@@ -9,10 +9,10 @@ import {
   HEAD_BYTES, I_COUNT, I_END, I_FLOOR, I_FLOOR_CLOSE, I_READERS, I_RING, I_TOP,
   INTERVAL_BYTES, NEVER, R_CLOSE, R_COUNT, R_FIRST_ID, R_HIGH, R_LAST_ID, R_LOW, R_OPEN, R_REVISION, R_WINDOW,
   READER_BYTES, READER_COMMITTED, READERS, RECORD_BYTES, S_BASE_OPEN, S_BODY, S_COUNT, S_EXPECTED,
-  S_FAST_SEQUENCE, S_FLAGS, S_HOLES, S_LAST_TIME, S_PENDING_LOW, S_SINCE, S_VENUE, S_VERSION, SYMBOL_DENSE,
+  S_FAST_SEQUENCE, S_FLAGS, S_HOLES, S_LAST_TIME, S_PENDING_LOW, S_SINCE, S_VENUE, SYMBOL_DENSE,
   SYMBOL_HAS_TRADED, SYMBOL_SUSPECT, TRADE_BYTES, TRADE_SYMBOL,
 } from './bars-layout';
-import { asideAt, confirm, doubt, placeAsides, refreshFastPath, reissueChanged, resolveHole } from './bars-ids';
+import { asideAt, confirm, doubt, placeAsides, reissueChanged, resolveHole } from './bars-ids';
 import { commitSymbol, commitUnsaved, placeUnsaved, unsavedRoom, writeSymbol, writeUnsaved } from './bars-records';
 import { bodyOf, copyTotals, counters, entryAt, linkIntervals, maskOf, push, setDepths, settle, stateOf, subtractTotals, wake } from './bars-ring';
 import { intervals, plan, setIntervals, windowAt, windowEnd } from './bars-window';
