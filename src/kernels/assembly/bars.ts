@@ -2,22 +2,22 @@
 // open base bar, nothing else; longer intervals are fed when a base bar is passed and completed when they are read.
 // The picture of the memory is in lib/bars-layout.ts.
 //
-// Trades of many symbols are taken in runs, in which every trade is the next one of another symbol:
+// Trades of many symbols are taken in runs, of which each symbol opens one base bar at most, with its first trade:
 //
-//   gather:     which of them open a base bar; loads what they will touch, so that the misses overlap
+//   gather:     which of them open a bar; loads what these will touch, so that the misses overlap
 //   openBars:   those that do
-//   addTrades:  all of them
+//   addTrades:  all of them, in order
 //
 // Whether a trade opens a bar is what no branch predictor guesses. Sorted out beforehand, a run has two jumps that go wrong,
 // one by one every second trade would have one.
 import {
-  C_APPLIED, NEVER, S_BASE_OPEN, S_FAST_SEQUENCE, S_HIGH, S_LOW, S_PENDING_UNTIL, S_SUMS, TRADE_AMOUNT, TRADE_BYTES,
+  C_APPLIED, NEVER, S_BASE_OPEN, S_FAST_SEQUENCE, S_HIGH, S_LOW, S_PENDING_UNTIL, S_RUN, S_SUMS, TRADE_AMOUNT, TRADE_BYTES,
   TRADE_PRICE, TRADE_SEQUENCE, TRADE_TIME,
 } from './lib/bars-layout';
 import { counters, stateOf, warmed, warmFeeds, warmNext } from './lib/bars-ring';
 import { headOf, symbols } from './lib/bars-symbols';
-import { addTrade, applyEach, applySlowly, openBase } from './lib/bars-trade';
-import { closedAnywhere, lengthOf } from './lib/bars-window';
+import { addTrade, applyEach, openBase } from './lib/bars-trade';
+import { believedEverywhere, closedAnywhere, lengthOf } from './lib/bars-window';
 
 export { tick } from './lib/bars-window';
 export {
@@ -27,15 +27,17 @@ export {
 } from './lib/bars-symbols';
 
 const RUN_TRADES: u32 = 16;
-/** With fewer symbols a run would be short, since it ends where one comes for the second time. */
+/** With fewer symbols a run would be short, since it ends where one of them opens a second bar. */
 const RUN_SYMBOLS: u32 = 16;
 /** Leading zeros of price and amount together from which their product is certainly below the limit of 2^112. */
 const PLAIN_ZEROS: u64 = 17;
 
-/** The run: the head of each trade's symbol, and the places of those that open a bar. */
+/** The run: the head of each trade's symbol. */
 const runHeads: usize = memory.data(4 * 16, 64);
-const openers: usize = memory.data(4 * 17, 64);
+/** Those that open a bar: the trade's place in the run, and by how many windows it is after the newest bar. */
+const openers: usize = memory.data(8 * 17, 64);
 let opening: u32 = 0;
+let run: u32 = 0;
 
 /** Applies `trades` records that start at an address; returns how many of them changed a bar. */
 export function apply(from: usize, trades: u32): u32 {
@@ -48,21 +50,23 @@ export function apply(from: usize, trades: u32): u32 {
 function applyRuns(from: usize, end: usize): u32 {
   let applied: u32 = 0;
   for (let trade = from; trade < end; ) {
-    const stop = min(end, trade + RUN_TRADES * TRADE_BYTES);
-    const cut = gather(trade, stop);
-    applied += <u32>(cut - trade) / TRADE_BYTES - openBars(trade);
+    const cut = gather(trade, min(end, trade + RUN_TRADES * TRADE_BYTES));
+    if (cut == trade) {
+      applied += applyEach(trade, trade + TRADE_BYTES);
+      trade += TRADE_BYTES;
+      continue;
+    }
+    openBars(trade);
     addTrades(trade, cut);
+    applied += <u32>(cut - trade) / TRADE_BYTES;
     trade = cut;
-    if (cut == stop) continue;
-    applied += applyEach(cut, cut + TRADE_BYTES);
-    trade += TRADE_BYTES;
   }
   return applied;
 }
 
 /**
- * Finds the run that starts at `from`: it ends before the first trade that is not plainly the next of its symbol, or whose
- * symbol is in it already. The short path of each symbol in it is closed until its trade has been added.
+ * Finds the run that starts at `from`: it ends before the first trade that is not plainly the next of its symbol, or that
+ * opens a bar though its symbol is in the run already. Sequences and windows go on here, so that later trades find them.
  */
 function gather(from: usize, stop: usize): usize {
   const base = lengthOf(0);
@@ -70,49 +74,47 @@ function gather(from: usize, stop: usize): usize {
   let at: usize = 0;
   let opens: u32 = 0;
   let trade = from;
+  run++;
   for (; trade < stop; trade += TRADE_BYTES) {
     const symbol = headOf(trade);
     const price = load<u64>(trade, TRADE_PRICE);
     const time = load<u64>(trade, TRADE_TIME);
-    const isNext = load<u64>(trade, TRADE_SEQUENCE) == load<u64>(symbol, S_FAST_SEQUENCE);
+    const sequence = load<u64>(trade, TRADE_SEQUENCE);
+    const open = load<u64>(symbol, S_BASE_OPEN);
     const isSmall = clz(price) + clz(load<u64>(trade, TRADE_AMOUNT)) >= PLAIN_ZEROS;
-    if (!(i32(symbol != 0) & i32(isNext) & i32(isSmall) & i32(price != 0) & i32(time >= closedAnywhere))) break;
-    store<u64>(symbol, NEVER, S_FAST_SEQUENCE);
+    const isNext = i32(symbol != 0) & i32(sequence == load<u64>(symbol, S_FAST_SEQUENCE)) & i32(sequence != NEVER);
+    const isTimely = i32(time >= open) & i32(time >= closedAnywhere) & i32(time < believedEverywhere);
+    if (!(isNext & isTimely & i32(isSmall) & i32(price != 0))) break;
+    const passed = (time - open) / base;
+    if (i32(passed != 0) & i32(load<u32>(symbol, S_RUN) == run)) break;
+    store<u32>(symbol, run, S_RUN);
+    store<u64>(symbol, sequence + 1, S_FAST_SEQUENCE);
+    store<u64>(symbol, open + passed * base, S_BASE_OPEN);
     store<u32>(runHeads + at, <u32>symbol);
-    store<u32>(openers + opens * 4, <u32>at);
-    opens += u32(time - load<u64>(symbol, S_BASE_OPEN) >= base);
+    store<u32>(openers + opens * 8, <u32>at);
+    store<u32>(openers + opens * 8, <u32>passed, 4);
+    opens += u32(passed != 0);
     sum += load<u64>(symbol, S_SUMS);
     at += 4;
   }
   opening = opens;
   for (let n: u32 = 0; n < opens; n++) {
-    const symbol: usize = load<u32>(runHeads + load<u32>(openers + n * 4));
+    const symbol: usize = load<u32>(runHeads + load<u32>(openers + n * 8));
+    const closing = load<u64>(symbol, S_BASE_OPEN) - load<u32>(openers + n * 8, 4) * base;
     sum += warmNext(stateOf(symbol, 0), 0);
-    if (load<u64>(symbol, S_BASE_OPEN) >= load<u64>(symbol, S_PENDING_UNTIL)) sum += warmFeeds(symbol);
+    if (closing >= load<u64>(symbol, S_PENDING_UNTIL)) sum += warmFeeds(symbol);
   }
   store<u64>(warmed, sum);
   return trade;
 }
 
-/** Opens the bars of a run. A trade that may open none leaves the run and goes the long way; returns how many came to nothing. */
-function openBars(from: usize): u32 {
+function openBars(from: usize): void {
   const opens = opening;
-  let dropped: u32 = 0;
   for (let n: u32 = 0; n < opens; n++) {
-    const at: usize = load<u32>(openers + n * 4);
+    const at: usize = load<u32>(openers + n * 8);
     const symbol: usize = load<u32>(runHeads + at);
-    const trade = from + at * (TRADE_BYTES / 4);
-    const price = load<u64>(trade, TRADE_PRICE);
-    store<u64>(symbol, load<u64>(trade, TRADE_SEQUENCE), S_FAST_SEQUENCE);
-    if (openBase(symbol, load<u64>(trade, TRADE_TIME), trade)) {
-      store<u64>(symbol, price, S_HIGH);
-      store<u64>(symbol, price, S_LOW);
-    } else {
-      store<u32>(runHeads + at, 0);
-      dropped += 1 - applySlowly(symbol, trade);
-    }
+    openBase(symbol, from + at * (TRADE_BYTES / 4), load<u32>(openers + n * 8, 4), load<u64>(symbol, S_BASE_OPEN));
   }
-  return dropped;
 }
 
 function addTrades(from: usize, end: usize): void {
@@ -120,7 +122,6 @@ function addTrades(from: usize, end: usize): void {
   for (let trade = from; trade < end; trade += TRADE_BYTES) {
     const symbol: usize = load<u32>(at);
     at += 4;
-    if (!symbol) continue;
     const price = load<u64>(trade, TRADE_PRICE);
     store<u64>(symbol, max(price, load<u64>(symbol, S_HIGH)), S_HIGH);
     store<u64>(symbol, min(price, load<u64>(symbol, S_LOW)), S_LOW);

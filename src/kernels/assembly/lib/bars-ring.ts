@@ -181,8 +181,11 @@ export function linkIntervals(): void {
 @inline export function settle(symbol: usize): void {
   const next = load<u64>(symbol, S_FAST_SEQUENCE);
   if (next != NEVER) store<u64>(symbol, next, S_EXPECTED);
+  if (load<u32>(symbol, S_TOP)) settleBar(symbol);
+}
+
+@inline export function settleBar(symbol: usize): void {
   const top: usize = load<u32>(symbol, S_TOP);
-  if (!top) return;
   store<u64>(top, load<u64>(symbol, S_HIGH), E_HIGH);
   store<u64>(top, load<u64>(symbol, S_LOW), E_LOW);
   store<u64>(top, load<u64>(symbol, S_CLOSE), E_CLOSE);

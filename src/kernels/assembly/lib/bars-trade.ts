@@ -1,12 +1,12 @@
 // One trade: in order it changes the head of its symbol, or opens the next base bar first; everything else goes the long way.
 import {
   C_LATE, C_MALFORMED, C_UNKNOWN_SYMBOL, E_CLOSE, E_COUNT, E_FIRST_ID, E_HIGH, E_LAST_ID, E_LOW, E_MARKS, E_OPEN, E_SUMS,
-  E_WINDOW, ENTRY_BYTES, FLAG_LOSS, FLAG_TAKER_BUY, S_BASE_OPEN, S_CLOSE, S_COUNT, S_FAST_SEQUENCE, S_HIGH, S_LAST_ID,
+  E_WINDOW, ENTRY_BYTES, FLAG_LOSS, FLAG_TAKER_BUY, NEVER, S_BASE_OPEN, S_CLOSE, S_COUNT, S_EXPECTED, S_FAST_SEQUENCE, S_HIGH, S_LAST_ID,
   S_LAST_TIME, S_LOW, S_SUMS, S_TOP, TRADE_AMOUNT, TRADE_BYTES, TRADE_FIRST_ID, TRADE_FLAGS, TRADE_LAST_ID,
   TRADE_PRICE, TRADE_SEQUENCE, TRADE_TIME,
 } from './bars-layout';
 import { admit, DROP, lose, NEXT, reissueChanged } from './bars-ids';
-import { add128, amend, copyTotals, count, passBase, push, settle } from './bars-ring';
+import { add128, amend, copyTotals, count, passBase, push, settle, settleBar } from './bars-ring';
 import { headOf } from './bars-symbols';
 import { believedUntil, closedAnywhere, closedUntil, EARLIEST_US, lengthOf } from './bars-window';
 
@@ -33,7 +33,6 @@ const part: usize = memory.data(128, 16);
   const quote = price * amount;
   const quoteHigh = productHigh(price, amount);
   const lastId = load<u64>(trade, TRADE_LAST_ID);
-  store<u64>(symbol, load<u64>(trade, TRADE_SEQUENCE) + 1, S_FAST_SEQUENCE);
   store<u64>(symbol, load<u64>(trade, TRADE_TIME), S_LAST_TIME);
   store<u64>(symbol, price, S_CLOSE);
   store<u64>(symbol, lastId, S_LAST_ID);
@@ -64,14 +63,17 @@ export function applyEach(from: usize, end: usize): u32 {
       else count(C_MALFORMED);
       continue;
     }
-    if (load<u64>(trade, TRADE_SEQUENCE) == load<u64>(symbol, S_FAST_SEQUENCE)) {
+    const sequence = load<u64>(trade, TRADE_SEQUENCE);
+    if (sequence == load<u64>(symbol, S_FAST_SEQUENCE) && sequence != NEVER) {
       if (time - load<u64>(symbol, S_BASE_OPEN) >= base) {
-        if (!openBase(symbol, time, trade)) {
+        if (!mayOpen(symbol, time)) {
           applied += applySlowly(symbol, trade);
           continue;
         }
-        store<u64>(symbol, price, S_HIGH);
-        store<u64>(symbol, price, S_LOW);
+        const open = load<u64>(symbol, S_BASE_OPEN);
+        const passed = (time - open) / base;
+        store<u64>(symbol, open + passed * base, S_BASE_OPEN);
+        openBase(symbol, trade, <u32>passed, open + passed * base);
       } else if (time < closedAnywhere && time < closedUntil(symbol)) {
         applied += applySlowly(symbol, trade);
         continue;
@@ -79,6 +81,7 @@ export function applyEach(from: usize, end: usize): u32 {
         store<u64>(symbol, max(price, load<u64>(symbol, S_HIGH)), S_HIGH);
         store<u64>(symbol, min(price, load<u64>(symbol, S_LOW)), S_LOW);
       }
+      store<u64>(symbol, sequence + 1, S_FAST_SEQUENCE);
       addTrade(symbol, trade, price, amount);
       applied++;
     } else applied += applySlowly(symbol, trade);
@@ -86,20 +89,22 @@ export function applyEach(from: usize, end: usize): u32 {
   return applied;
 }
 
-/** Opens the base bar of a time after the top, unless the clock has closed that window or the stamp is beyond belief. */
-@inline export function openBase(symbol: usize, time: u64, trade: usize): bool {
-  const open = load<u64>(symbol, S_BASE_OPEN);
-  if (time < open || (time < closedAnywhere && time < closedUntil(symbol)) || time >= believedUntil(symbol)) return false;
-  settle(symbol);
+/** Whether a time after the top opens a base bar: not where the clock has closed the window, or the stamp is beyond belief. */
+@inline function mayOpen(symbol: usize, time: u64): bool {
+  return !(time < load<u64>(symbol, S_BASE_OPEN) || (time < closedAnywhere && time < closedUntil(symbol)) || time >= believedUntil(symbol));
+}
+
+/** Opens the base bar that starts at `open`, `passed` windows after the top, with its first trade still to be added. */
+@inline export function openBase(symbol: usize, trade: usize, passed: u32, open: u64): void {
+  settleBar(symbol);
+  store<u64>(symbol, load<u64>(trade, TRADE_SEQUENCE), S_EXPECTED);
   const top: usize = load<u32>(symbol, S_TOP);
-  const base = lengthOf(0);
-  const passed = (time - open) / base;
-  const window = load<u32>(top, E_WINDOW) + <u32>passed;
-  passBase(symbol, top, open);
-  const entry = push(symbol, 0, window);
-  store<u64>(symbol, open + passed * base, S_BASE_OPEN);
-  startBar(entry, symbol, trade);
-  return true;
+  const window = load<u32>(top, E_WINDOW) + passed;
+  passBase(symbol, top, open - passed * lengthOf(0));
+  startBar(push(symbol, 0, window), symbol, trade);
+  const price = load<u64>(trade, TRADE_PRICE);
+  store<u64>(symbol, price, S_HIGH);
+  store<u64>(symbol, price, S_LOW);
 }
 
 @inline function startBar(entry: usize, symbol: usize, trade: usize): void {
@@ -110,7 +115,7 @@ export function applyEach(from: usize, end: usize): u32 {
 }
 
 /** Everything that is not simply next: first trades, jumps, fills, duplicates, late ones. */
-export function applySlowly(symbol: usize, trade: usize): u32 {
+function applySlowly(symbol: usize, trade: usize): u32 {
   const time = load<u64>(trade, TRADE_TIME);
   const firstId = load<u64>(trade, TRADE_FIRST_ID);
   const lastId = load<u64>(trade, TRADE_LAST_ID);

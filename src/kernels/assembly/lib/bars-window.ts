@@ -23,10 +23,13 @@ const AHEAD_US: u64 = 3_600_000_000;
 export let intervals: u32 = 0;
 /** No venue's clock has closed a base window at or after this time. */
 export let closedAnywhere: u64 = 0;
+/** Until when a trade's time is believed at every venue. */
+export let believedEverywhere: u64 = LATEST_US;
 /** Takes the plan into use, with all clocks at nought. */
 export function setIntervals(count: u32): void {
   intervals = count;
   closedAnywhere = 0;
+  believedEverywhere = LATEST_US;
   memory.fill(closedWindows, 0, VENUES_MAX * INTERVALS_MAX * 4);
   memory.fill(clocks, 0, VENUES_MAX * CLOCK_BYTES);
   for (let venue: u32 = 0; venue < VENUES_MAX; venue++) store<u64>(clocks + venue * CLOCK_BYTES, LATEST_US, 16);
@@ -86,6 +89,7 @@ export function tick(venue: u32, now: u64, grace: u64): void {
   if (venue >= VENUES_MAX || now <= load<u64>(clock) || now < grace + EARLIEST_US) return;
   store<u64>(clock, now);
   store<u64>(clock, min(LATEST_US, now + AHEAD_US), 16);
+  believeEverywhere();
   // Every longer window ends where a base window does.
   if (now - grace < load<u64>(clock, 8) + lengthOf(0)) return;
   for (let k: u32 = 0; k < intervals; k++) {
@@ -96,6 +100,11 @@ export function tick(venue: u32, now: u64, grace: u64): void {
   const until = windowEnd(0, load<u32>(closedWindows + venue * INTERVALS_MAX * 4));
   store<u64>(clock, until, 8);
   closedAnywhere = max(closedAnywhere, until);
+}
+
+function believeEverywhere(): void {
+  believedEverywhere = LATEST_US;
+  for (let venue: u32 = 0; venue < VENUES_MAX; venue++) believedEverywhere = min(believedEverywhere, load<u64>(clocks + venue * CLOCK_BYTES, 16));
 }
 
 /** Base windows before this time are closed. */
