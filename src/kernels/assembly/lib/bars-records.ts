@@ -12,7 +12,8 @@ import {
   S_FLAGS, S_HOLES, S_SINCE, S_VENUE, S_VERSION, SYMBOL_SUSPECT,
 } from './bars-layout';
 import { holeAt } from './bars-ids';
-import { bodyOf, complete, copyTotals, entryAt, stateOf, subtractTotals } from './bars-ring';
+import { bodyOf, complete, entryAt, stateOf } from './bars-ring';
+import { copyTotals, subtractTotals } from './bars-totals';
 import { closedWindow, intervals, windowEnd, windowOpen } from './bars-window';
 
 let unsaved: usize = 0;

@@ -6,9 +6,10 @@ import {
   I_HEAD, I_QUIET_REVISIONS, I_READERS, I_RING, I_TOP, INTERVAL_BYTES, MARK_REVISIONS, MARK_WAS_GAP,
   READER_BYTES, READER_COMMITTED, READER_REWOUND, READERS, DETACHED, S_COUNT, B_DEEP_FROM, B_DEEP_MASK, B_DEEP_TO,
   NEVER, S_BASE_OPEN, S_BASE_STATE, S_BODY, S_CLOSE, S_EXPECTED, S_FAST_SEQUENCE, S_HIGH, S_LAST_ID, S_LOW, S_PENDING_HIGH, S_PENDING_LOW,
-  S_PENDING_UNTIL, S_SINCE, S_TOP, S_VERSION, TOTALS_BYTES,
+  S_PENDING_UNTIL, S_SINCE, S_TOP, S_VERSION,
 } from './bars-layout';
 import { keepQuiet, keepUnsaved } from './bars-records';
+import { addTotals, copyEntry, copyTotals, subtractTotals } from './bars-totals';
 import { childOf, closedWindow, intervals, windowAt, windowEnd, windowOpen } from './bars-window';
 
 export const counters: usize = memory.data(96, 16);
@@ -38,34 +39,6 @@ export function setDepths(base: u32, long: u32): void {
 @inline export function entryAt(state: usize, k: u32, position: u32): usize {
   const slot = (load<u32>(state, I_HEAD) - load<u32>(state, I_COUNT) + position) & maskOf(k);
   return load<u32>(state, I_RING) + slot * ENTRY_BYTES;
-}
-
-// For few bytes at a time: memory.copy leaves the kernel, which costs as much as all else that opens a bar.
-@inline function copyLine(to: usize, from: usize): void {
-  v128.store(to, v128.load(from));
-  v128.store(to, v128.load(from, 16), 16);
-  v128.store(to, v128.load(from, 32), 32);
-  v128.store(to, v128.load(from, 48), 48);
-}
-@inline export function copyEntry(to: usize, from: usize): void {
-  copyLine(to, from);
-  copyLine(to + 64, from + 64);
-}
-@inline export function copyTotals(to: usize, from: usize): void {
-  store<u64>(to, load<u64>(from));
-  copyLine(to + 8, from + 8);
-}
-
-@inline export function add128(address: usize, low: u64, high: u64): void {
-  const sum = load<u64>(address) + low;
-  store<u64>(address, sum);
-  store<u64>(address, load<u64>(address, 8) + high + u64(sum < low), 8);
-}
-
-/** Adds totals (count and four sums) to totals. */
-export function addTotals(to: usize, delta: usize): void {
-  store<u64>(to, load<u64>(to) + load<u64>(delta));
-  for (let at: usize = 8; at < TOTALS_BYTES; at += 16) add128(to + at, load<u64>(delta + at), load<u64>(delta + at, 8));
 }
 
 /** Makes room for a new top. The bar that leaves is kept for the persistence reader if it was never committed. */
@@ -379,16 +352,6 @@ function insert(symbol: usize, k: u32, position: u32, window: u32, part: usize):
   } else {
     copyTotals(entry + E_COUNT, entryAt(state, k, position + 1) + E_COUNT);
     subtractTotals(entry + E_COUNT, part + E_COUNT);
-  }
-}
-
-export function subtractTotals(from: usize, delta: usize): void {
-  store<u64>(from, load<u64>(from) - load<u64>(delta));
-  for (let at: usize = 8; at < TOTALS_BYTES; at += 16) {
-    const low = load<u64>(from + at);
-    const less = load<u64>(delta + at);
-    store<u64>(from + at, low - less);
-    store<u64>(from + at, load<u64>(from + at, 8) - load<u64>(delta + at, 8) - u64(low < less), 8);
   }
 }
 

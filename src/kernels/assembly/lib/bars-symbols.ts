@@ -14,7 +14,8 @@ import {
 } from './bars-layout';
 import { asideAt, confirm, doubt, placeAsides, reissueChanged, resolveHole } from './bars-ids';
 import { commitSymbol, commitUnsaved, placeUnsaved, unsavedRoom, writeSymbol, writeUnsaved } from './bars-records';
-import { bodyOf, copyTotals, counters, entryAt, linkIntervals, maskOf, push, setDepths, settle, stateOf, subtractTotals, wake } from './bars-ring';
+import { bodyOf, counters, entryAt, linkIntervals, maskOf, push, setDepths, settle, stateOf, wake } from './bars-ring';
+import { copyTotals, subtractTotals } from './bars-totals';
 import { intervals, plan, setIntervals, windowAt, windowEnd } from './bars-window';
 
 export let symbols: u32 = 0;

@@ -6,7 +6,8 @@ import {
   TRADE_PRICE, TRADE_SEQUENCE, TRADE_TIME,
 } from './bars-layout';
 import { admit, DROP, lose, NEXT, reissueChanged } from './bars-ids';
-import { add128, amend, copyTotals, count, passBase, push, settle, settleBar } from './bars-ring';
+import { amend, count, passBase, push, settle, settleBar } from './bars-ring';
+import { add128, copyTotals } from './bars-totals';
 import { headOf } from './bars-symbols';
 import { believedUntil, closedAnywhere, closedUntil, EARLIEST_US, lengthOf } from './bars-window';
 

@@ -1,0 +1,40 @@
+// Running totals, a count and four sums of 128 bits, and entries that hold them.
+import { TOTALS_BYTES } from './bars-layout';
+
+// For few bytes at a time: memory.copy leaves the kernel, which costs as much as all else that opens a bar.
+@inline function copyLine(to: usize, from: usize): void {
+  v128.store(to, v128.load(from));
+  v128.store(to, v128.load(from, 16), 16);
+  v128.store(to, v128.load(from, 32), 32);
+  v128.store(to, v128.load(from, 48), 48);
+}
+@inline export function copyEntry(to: usize, from: usize): void {
+  copyLine(to, from);
+  copyLine(to + 64, from + 64);
+}
+@inline export function copyTotals(to: usize, from: usize): void {
+  store<u64>(to, load<u64>(from));
+  copyLine(to + 8, from + 8);
+}
+
+@inline export function add128(address: usize, low: u64, high: u64): void {
+  const sum = load<u64>(address) + low;
+  store<u64>(address, sum);
+  store<u64>(address, load<u64>(address, 8) + high + u64(sum < low), 8);
+}
+
+/** Adds totals (count and four sums) to totals. */
+export function addTotals(to: usize, delta: usize): void {
+  store<u64>(to, load<u64>(to) + load<u64>(delta));
+  for (let at: usize = 8; at < TOTALS_BYTES; at += 16) add128(to + at, load<u64>(delta + at), load<u64>(delta + at, 8));
+}
+
+export function subtractTotals(from: usize, delta: usize): void {
+  store<u64>(from, load<u64>(from) - load<u64>(delta));
+  for (let at: usize = 8; at < TOTALS_BYTES; at += 16) {
+    const low = load<u64>(from + at);
+    const less = load<u64>(delta + at);
+    store<u64>(from + at, low - less);
+    store<u64>(from + at, load<u64>(from + at, 8) - load<u64>(delta + at, 8) - u64(low < less), 8);
+  }
+}
