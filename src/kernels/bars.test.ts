@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type Bar, INTERVAL_NAMES, tailOf, windowAt, windowOpenUs } from '../protocols/kline.ts';
-import { TRADE, TRADE_BYTES, TRADE_FETCHED, TRADE_LOSS } from '../protocols/trade-layout.ts';
+import { TRADE, TRADE_BYTES, TRADE_FETCHED, TRADE_LOSS, TRADE_OFFERED } from '../protocols/trade-layout.ts';
 import { type Trade, tradeRecords } from '../protocols/trade-record.ts';
 import { BARS_DEFAULTS, BarsKernel, type BarsLimits, barsOf, READER } from './bars.ts';
 
@@ -234,6 +234,22 @@ describe('trade ids', () => {
     const changed = read(kernel).filter(({ openUs }) => openUs <= START_US + 90n * SECOND_US);
     expect(brief(changed.filter(({ quality }) => quality === 'gap'))).toEqual(['10 gap r3 n0']);
     expect(brief(changed)).toContain('90 complete r2 n1');
+  });
+
+  it('that are sparse and offered count only where they were certainly never seen', () => {
+    const offered = (...numbers: number[]) => tradeRecords(numbers.map(sparse), TRADE_OFFERED);
+    const kernel = kernelWith(['1s'], { baseDepth: 128 });
+    kernel.add(3, 0, false, START_US);
+    const upTo = (from: number, end: number, ...without: number[]) =>
+      Array.from({ length: end - from }, (_, at) => from + at).filter((n) => !without.includes(n));
+    apply(kernel, ...upTo(0, 20, 10).map(sparse));
+    expect(put(kernel, offered(9, 10, 11))).toBe(0);
+    apply(kernel, ...upTo(20, 100, 25, 90).map(sparse));
+    put(kernel, lossOf(3));
+    apply(kernel, sparse(105));
+    expect(put(kernel, offered(25, 89, 90, 91, 99, 102))).toBe(1);
+    expect(kernel.troubles()[0]!.holes).toMatchObject([{ first: 99_001n, last: 104_999n }]);
+    expect(put(kernel, offered(90))).toBe(0);
   });
 
   it('never hide damaged input', () => {

@@ -8,7 +8,7 @@ import {
   type WindowState,
 } from '../actors/trade-repair/window-behaviour.ts';
 import type { Trouble } from '../protocols/partition.ts';
-import { TRADE_FETCHED } from '../protocols/trade-layout.ts';
+import { TRADE_FETCHED, TRADE_OFFERED } from '../protocols/trade-layout.ts';
 import { type Trade, tradeRecords } from '../protocols/trade-record.ts';
 import type { TradeWindows } from '../venues/history.ts';
 import { REPAIR_SHARE, type RepairerOptions, type RepairStats, type TradeRepairer } from './trade-fetch.ts';
@@ -21,6 +21,8 @@ const SETTINGS = {
   silentMaxMs: 10_000,
 } as const;
 
+/** Bars remember about so many trades: whether an older one was counted cannot be told. */
+const OFFERED_MAX = 64;
 /** A symbol that has left is refused like one that the venue does not know. */
 const GONE = 404;
 
@@ -93,8 +95,10 @@ export class WindowFetch implements TradeRepairer {
   /** What could not be handed over is still a hole, and is asked for again. */
   async #fill({ symbol, first, last }: Extract<WindowEffect, { kind: 'fill' }>, page: readonly Trade[]): Promise<void> {
     const missing = page.filter(({ sequence }) => sequence >= first && sequence <= last);
-    const bytes = tradeRecords(missing, TRADE_FETCHED);
-    if (missing.length > 0 && !(await this.#options.tell(symbol, { kind: 'apply-trades', symbol, bytes }))) return;
+    // What the feed left out before it was lost shows nowhere else.
+    const before = page.filter(({ sequence }) => sequence < first).slice(-OFFERED_MAX);
+    const bytes = Buffer.concat([tradeRecords(before, TRADE_OFFERED), tradeRecords(missing, TRADE_FETCHED)]);
+    if (bytes.length > 0 && !(await this.#options.tell(symbol, { kind: 'apply-trades', symbol, bytes }))) return;
     this.#count.fetched += missing.length;
     this.#count.done++;
     await this.#options.tell(symbol, { kind: 'resolve', symbol, first, last });

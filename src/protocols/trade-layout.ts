@@ -34,5 +34,7 @@ export const TRADE_TAKER_BUY = 1;
 export const TRADE_LOSS = 2;
 /** Flag: fetched from the venue, ascending, with nothing left out between it and the one before. */
 export const TRADE_FETCHED = 4;
+/** Flag: fetched beside what was missing: it counts only where it is certain that it was never seen. */
+export const TRADE_OFFERED = 8;
 
 invariant(TRADE.received_ns + 8 === TRADE_BYTES, 'a trade fills its cache line');

@@ -16,14 +16,20 @@ ingest: { enabled: false }
 const SYMBOL = 'bitstamp:btcusd';
 /** More than the holes that a symbol could once have before it dropped trades. */
 const RESTARTS = 10;
+/** Trades that a symbol's bars remember one by one. */
+const REMEMBERED = 64;
+
+interface Status {
+  readonly venues: { readonly bitstamp: { readonly struck: Readonly<Record<string, number>> } };
+}
 
 const stops: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
   for (const stop of stops.splice(0).reverse()) await stop();
 });
 
-async function start() {
-  const simulator = await startSimulator({ port: 0, seed: 21, rate: 50 });
+async function start(rate = 50) {
+  const simulator = await startSimulator({ port: 0, seed: 21, rate });
   stops.push(() => simulator.stop());
   const program = programOn(simulator, TOPOLOGY);
   stops.push(() => program.stop());
@@ -70,6 +76,21 @@ describe('bars of a venue whose trade ids leave numbers out', () => {
     // One that closes when its trades have already been fetched is whole from the beginning.
     for (const [openAtMs, [first]] of within) expect(['gap', 'repaired'], String(openAtMs)).toContain(first);
     expect(within.some(([, qualities]) => qualities.includes('gap'))).toBe(true);
+  }, 90_000);
+
+  it('have the trades too that the venue had left out before it was lost', async () => {
+    // So few trades that bars remember those of many seconds.
+    const { simulator, program } = await start(25);
+    let bars = await healed(program, 2);
+    while (bars.reduce((sum, { trades }) => sum + trades, 0) <= REMEMBERED)
+      bars = await healed(program, bars.length + 1);
+    simulator.fault({ kind: 'late-trades', venue: 'bitstamp', symbol: 'btcusd', count: 1, value: 600_000 });
+    const struck = () => (simulator.status() as Status).venues.bitstamp.struck['late-trades'] ?? 0;
+    await until(() => struck() === 1, 'a trade to be held back');
+    const closed = (await closedBars(program, SYMBOL)).length;
+    await healed(program, closed + 1);
+    simulator.fault({ kind: 'disconnect', venue: 'bitstamp' });
+    expectWhole(simulator, await healed(program, closed + 6));
   }, 90_000);
 
   it('lose no trade however often their worker begins anew', async () => {

@@ -6,7 +6,7 @@
 // between them become one. What was seen between them is then no longer known, so nothing is filled in there any more; the
 // bars of the span stay gaps until they are rebuilt from the venue's own.
 import {
-  A_RECENT, ASIDE_BYTES, B_INDEX, B_SUSPECT_FROM, C_DUPLICATE, C_HOLES, C_HOLES_MERGED, C_REFUSED_FILL, C_TROUBLE_VERSION, FLAG_FETCHED, H_COARSE,
+  A_RECENT, ASIDE_BYTES, B_INDEX, B_SUSPECT_FROM, C_DUPLICATE, C_HOLES, C_HOLES_MERGED, C_REFUSED_FILL, C_TROUBLE_VERSION, FLAG_FETCHED, FLAG_OFFERED, H_COARSE,
   H_FIRST, H_FROM, H_LAST, H_TO, HOLE_BYTES, HOLES_MAX, NEVER, RECENT_IDS, S_EXPECTED, S_FAST_SEQUENCE, S_FLAGS, S_HOLES,
   S_LAST_TIME, S_VENUE, SYMBOL_DENSE, SYMBOL_HAS_TRADED, SYMBOL_SUSPECT,
 } from './bars-layout';
@@ -215,13 +215,16 @@ function splitHole(symbol: usize, index: u32, sequence: u64, time: u64): bool {
 function fillSparse(symbol: usize, sequence: u64, time: u64, tradeFlags: u32): u32 {
   if (isRecent(symbol, sequence)) return duplicate();
   const fetched = (tradeFlags & FLAG_FETCHED) != 0;
+  const offered = (tradeFlags & FLAG_OFFERED) != 0;
   const index = indexOfHole(symbol, sequence);
   if (index < 0) {
-    if (sequence >= load<u64>(leastRecent(symbol))) {
+    // Before there are enough recent ids, an earlier life may have counted what this one has not seen.
+    const least = load<u64>(leastRecent(symbol));
+    if (sequence >= least && !(offered && least == 0)) {
       remember(symbol, sequence);
       return FILL;
     }
-    return fetched ? duplicate() : doubtLate(symbol, sequence, time);
+    return fetched || offered ? duplicate() : doubtLate(symbol, sequence, time);
   }
   const hole = holeAt(symbol, index);
   if (!fetched || load<u64>(hole, H_COARSE)) return refuseFill();

@@ -26,6 +26,8 @@ export const FLAG_TAKER_BUY: u32 = 1;
 export const FLAG_LOSS: u32 = 2;
 /** Fetched from the venue, ascending, with nothing left out between it and the one before. */
 export const FLAG_FETCHED: u32 = 4;
+/** Fetched beside what was missing: counts only where it is certain that it was never seen. */
+export const FLAG_OFFERED: u32 = 8;
 
 export const ENTRY_BYTES: u32 = 128;
 export const E_HIGH: usize = 0;
