@@ -224,32 +224,32 @@ describe('trade ids', () => {
   });
 
   it('that are sparse and come so late that they may be duplicates make their bar a gap', () => {
-    const kernel = kernelWith(['1s'], { baseDepth: 128 });
+    const kernel = kernelWith(['1s'], { baseDepth: 256 });
     kernel.add(3, 0, false, START_US);
-    const numbers = Array.from({ length: 100 }, (_, n) => n).filter((n) => n !== 10 && n !== 90);
+    const numbers = Array.from({ length: 200 }, (_, n) => n).filter((n) => n !== 10 && n !== 190);
     apply(kernel, ...numbers.map(sparse));
-    tickTo(kernel, 100);
+    tickTo(kernel, 200);
     read(kernel);
-    expect(apply(kernel, sparse(90), sparse(10), sparse(99))).toBe(1);
-    const changed = read(kernel).filter(({ openUs }) => openUs <= START_US + 90n * SECOND_US);
+    expect(apply(kernel, sparse(190), sparse(10), sparse(199))).toBe(1);
+    const changed = read(kernel).filter(({ openUs }) => openUs <= START_US + 190n * SECOND_US);
     expect(brief(changed.filter(({ quality }) => quality === 'gap'))).toEqual(['10 gap r3 n0']);
-    expect(brief(changed)).toContain('90 complete r2 n1');
+    expect(brief(changed)).toContain('190 complete r2 n1');
   });
 
   it('that are sparse and offered count only where they were certainly never seen', () => {
     const offered = (...numbers: number[]) => tradeRecords(numbers.map(sparse), TRADE_OFFERED);
-    const kernel = kernelWith(['1s'], { baseDepth: 128 });
+    const kernel = kernelWith(['1s'], { baseDepth: 256 });
     kernel.add(3, 0, false, START_US);
     const upTo = (from: number, end: number, ...without: number[]) =>
       Array.from({ length: end - from }, (_, at) => from + at).filter((n) => !without.includes(n));
     apply(kernel, ...upTo(0, 20, 10).map(sparse));
     expect(put(kernel, offered(9, 10, 11))).toBe(0);
-    apply(kernel, ...upTo(20, 100, 25, 90).map(sparse));
+    apply(kernel, ...upTo(20, 200, 25, 190).map(sparse));
     put(kernel, lossOf(3));
-    apply(kernel, sparse(105));
-    expect(put(kernel, offered(25, 89, 90, 91, 99, 102))).toBe(1);
-    expect(kernel.troubles()[0]!.holes).toMatchObject([{ first: 99_001n, last: 104_999n }]);
-    expect(put(kernel, offered(90))).toBe(0);
+    apply(kernel, sparse(205));
+    expect(put(kernel, offered(25, 189, 190, 191, 199, 202))).toBe(1);
+    expect(kernel.troubles()[0]!.holes).toMatchObject([{ first: 199_001n, last: 204_999n }]);
+    expect(put(kernel, offered(190))).toBe(0);
   });
 
   it('never hide damaged input', () => {

@@ -22,7 +22,7 @@ const SETTINGS = {
 } as const;
 
 /** Bars remember about so many trades: whether an older one was counted cannot be told. */
-const OFFERED_MAX = 64;
+const OFFERED_MAX = 128;
 /** A symbol that has left is refused like one that the venue does not know. */
 const GONE = 404;
 

@@ -17,7 +17,7 @@ const SYMBOL = 'bitstamp:btcusd';
 /** More than the holes that a symbol could once have before it dropped trades. */
 const RESTARTS = 10;
 /** Trades that a symbol's bars remember one by one. */
-const REMEMBERED = 64;
+const REMEMBERED = 128;
 
 interface Status {
   readonly venues: { readonly bitstamp: { readonly struck: Readonly<Record<string, number>> } };
@@ -80,7 +80,7 @@ describe('bars of a venue whose trade ids leave numbers out', () => {
 
   it('have the trades too that the venue had left out before it was lost', async () => {
     // So few trades that bars remember those of many seconds.
-    const { simulator, program } = await start(25);
+    const { simulator, program } = await start(35);
     let bars = await healed(program, 2);
     while (bars.reduce((sum, { trades }) => sum + trades, 0) <= REMEMBERED)
       bars = await healed(program, bars.length + 1);

@@ -139,9 +139,9 @@ export const H_TO: usize = 24;
 export const H_COARSE: usize = 32;
 
 // A symbol's aside: its holes, ascending, then the RECENT_IDS largest sequences seen where ids are not dense.
-export const RECENT_IDS: u32 = 64;
+export const RECENT_IDS: u32 = 128;
 export const A_RECENT: usize = 2560;
-export const ASIDE_BYTES: u32 = 3072;
+export const ASIDE_BYTES: u32 = 3584;
 
 // A bar record as snapshots hand it out (160 bytes; protocols/kline-layout.ts is its other half).
 export const RECORD_BYTES: u32 = 160;
