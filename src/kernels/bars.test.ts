@@ -1,47 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { type Bar, INTERVAL_NAMES, tailOf, windowAt, windowOpenUs } from '../protocols/kline.ts';
-import { TRADE, TRADE_BYTES, TRADE_FETCHED, TRADE_LOSS, TRADE_OFFERED } from '../protocols/trade-layout.ts';
-import { type Trade, tradeRecords } from '../protocols/trade-record.ts';
-import { BARS_DEFAULTS, BarsKernel, type BarsLimits, barsOf, READER } from './bars.ts';
-
-const START_US = 1_763_000_040_000_000n;
-const SECOND_US = 1_000_000n;
-
-function kernelWith(intervals: readonly string[], more: Partial<BarsLimits> = {}): BarsKernel {
-  return new BarsKernel({ ...BARS_DEFAULTS, symbolsMax: 8, globalsMax: 32, ...more, intervals });
-}
-
-/** Trade number n, n seconds after the start, with ids that run along. */
-function trade(n: number, more: Partial<Trade> = {}): Trade {
-  const id = BigInt(n);
-  const timeUs = START_US + id * SECOND_US;
-  const ids = { firstId: id, lastId: id, sequence: id };
-  return { symbol: 3, takerBuy: false, timeUs, price: 100n + id, amount: 10n, ...ids, ...more };
-}
-
-function apply(kernel: BarsKernel, ...trades: Trade[]): number {
-  kernel.input.set(tradeRecords(trades));
-  return kernel.apply(trades.length);
-}
-
-/** A mark in the feed that trades of the symbol may be missing. */
-function lossOf(symbol: number): Uint8Array {
-  const record = new Uint8Array(TRADE_BYTES);
-  const view = new DataView(record.buffer);
-  view.setUint32(TRADE.symbol, symbol, true);
-  view.setUint32(TRADE.flags, TRADE_LOSS, true);
-  return record;
-}
-
-function read(kernel: BarsKernel): Bar[] {
-  const bars = barsOf(kernel.snapshot(READER.persistence), kernel.plan);
-  kernel.commit(READER.persistence);
-  return bars;
-}
-
-const tickTo = (kernel: BarsKernel, seconds: number) => kernel.tick(0, START_US + BigInt(seconds) * SECOND_US, 0n);
-const brief = (bars: readonly Bar[]) =>
-  bars.map((bar) => `${Number((bar.openUs - START_US) / SECOND_US)} ${bar.quality} r${bar.revision} n${bar.trades}`);
+import { INTERVAL_NAMES, tailOf, windowAt, windowOpenUs } from '../protocols/kline.ts';
+import { apply, brief, kernelWith, read, SECOND_US, START_US, tickTo, trade } from './bars.fixture.ts';
+import { barsOf, READER } from './bars.ts';
 
 describe('windows', () => {
   it('are the same in the kernel and in the protocol, across leap days, month ends and Mondays', () => {
@@ -194,62 +154,6 @@ describe('trade ids', () => {
     expect(qualities()).toEqual(['repaired', 'quiet', 'quiet', 'quiet']);
     kernel.doubt(3, 0n);
     expect(qualities()).toEqual(['gap', 'gap']);
-  });
-
-  const sparse = (n: number) => trade(n, { sequence: BigInt(n) * 1000n });
-  const fetched = (...numbers: number[]) => tradeRecords(numbers.map(sparse), TRADE_FETCHED);
-  const put = (kernel: BarsKernel, records: Uint8Array) => {
-    kernel.input.set(records);
-    return kernel.apply(records.length / TRADE_BYTES);
-  };
-
-  it('that are sparse are trusted in order; a loss is a hole until the fetcher has read it all', () => {
-    const kernel = kernelWith(['1s']);
-    kernel.add(3, 0, false, START_US);
-    expect(apply(kernel, sparse(0), sparse(2), sparse(1), sparse(2))).toBe(3);
-    expect(put(kernel, lossOf(3))).toBe(0);
-    tickTo(kernel, 6);
-    expect(read(kernel).map(({ quality }) => quality)).toEqual(['complete', 'complete', 'gap', 'gap', 'gap', 'gap']);
-    apply(kernel, sparse(9));
-    expect(kernel.troubles()[0]!.holes).toMatchObject([{ first: 2001n, last: 8999n }]);
-    expect(apply(kernel, sparse(6))).toBe(0);
-    expect(put(kernel, fetched(4, 5, 4, 6, 5))).toBe(3);
-    expect(kernel.troubles()[0]!.holes).toMatchObject([{ first: 6001n, last: 8999n }]);
-    expect(kernel.resolve(3, 2001n, 8999n)).toBe(true);
-    expect(kernel.troubles()).toEqual([]);
-    tickTo(kernel, 10);
-    const bars = read(kernel);
-    expect(bars.map(({ trades }) => Number(trades))).toEqual([1, 0, 1, 1, 1, 0, 0, 1]);
-    expect(bars.some(({ quality }) => quality === 'gap')).toBe(false);
-  });
-
-  it('that are sparse and come so late that they may be duplicates make their bar a gap', () => {
-    const kernel = kernelWith(['1s'], { baseDepth: 256 });
-    kernel.add(3, 0, false, START_US);
-    const numbers = Array.from({ length: 200 }, (_, n) => n).filter((n) => n !== 10 && n !== 190);
-    apply(kernel, ...numbers.map(sparse));
-    tickTo(kernel, 200);
-    read(kernel);
-    expect(apply(kernel, sparse(190), sparse(10), sparse(199))).toBe(1);
-    const changed = read(kernel).filter(({ openUs }) => openUs <= START_US + 190n * SECOND_US);
-    expect(brief(changed.filter(({ quality }) => quality === 'gap'))).toEqual(['10 gap r3 n0']);
-    expect(brief(changed)).toContain('190 complete r2 n1');
-  });
-
-  it('that are sparse and offered count only where they were certainly never seen', () => {
-    const offered = (...numbers: number[]) => tradeRecords(numbers.map(sparse), TRADE_OFFERED);
-    const kernel = kernelWith(['1s'], { baseDepth: 256 });
-    kernel.add(3, 0, false, START_US);
-    const upTo = (from: number, end: number, ...without: number[]) =>
-      Array.from({ length: end - from }, (_, at) => from + at).filter((n) => !without.includes(n));
-    apply(kernel, ...upTo(0, 20, 10).map(sparse));
-    expect(put(kernel, offered(9, 10, 11))).toBe(0);
-    apply(kernel, ...upTo(20, 200, 25, 190).map(sparse));
-    put(kernel, lossOf(3));
-    apply(kernel, sparse(205));
-    expect(put(kernel, offered(25, 189, 190, 191, 199, 202))).toBe(1);
-    expect(kernel.troubles()[0]!.holes).toMatchObject([{ first: 199_001n, last: 204_999n }]);
-    expect(put(kernel, offered(190))).toBe(0);
   });
 
   it('never hide damaged input', () => {
