@@ -3,6 +3,8 @@ import type { Trade } from '../../protocols/trade-record.ts';
 import type { Random } from './random.ts';
 
 const SECOND_US = 1_000_000n;
+/** Seconds since 1970 fit into 32 bits until 2106; what is stamped later is taken for damaged, and no tape gets there. */
+const LATEST_US = 4_102_444_800n * SECOND_US;
 
 function randomAmount(random: Random): bigint {
   const kind = random.below(10);
@@ -37,7 +39,7 @@ export function randomTape(random: Random, symbol: number, count: number, startU
   let price = BigInt(1 + random.below(1_000_000_000)) * 1000n;
   let id = BigInt(random.below(1_000_000)) + (random.chance(20) ? 1n << 60n : 0n);
   let sequence = BigInt(random.below(3) === 0 ? 0 : random.below(1_000_000_000));
-  for (let index = 0; index < count; index++) {
+  for (let index = 0; index < count && timeUs < LATEST_US; index++) {
     const lastId = id + BigInt(random.below(4));
     const amount = randomAmount(random);
     tape.push({ symbol, takerBuy: random.chance(50), timeUs, price, amount, firstId: id, lastId, sequence });
