@@ -34,6 +34,7 @@ import { type KlineRecovery, recoveries } from './kline-recovery.ts';
 import { KlineSymbols } from './kline-symbols.ts';
 import { KlineWatch } from './kline-watch.ts';
 import { LiveBars } from './live-bars.ts';
+import { OrphanedBars } from './orphaned-bars.ts';
 import { PartitionLine } from './partition-line.ts';
 import { startRepairers } from './repairers.ts';
 import { SymbolDiscovery } from './symbol-discovery.ts';
@@ -87,7 +88,7 @@ export class KlinesPlane {
   readonly shares = new FeedShares(this.symbols);
   readonly #moves: SymbolMoves;
   #discovery: SymbolDiscovery | undefined;
-  readonly #orphans = new Map<number, readonly NamedBar[]>();
+  readonly #orphans = new OrphanedBars((worker) => this.#lastShown(worker));
   readonly #recoveries: ReadonlyMap<string, KlineRecovery>;
   readonly #healers: readonly GapHealer[];
   readonly #spill: BarSpill;
@@ -241,7 +242,7 @@ export class KlinesPlane {
       exportName: 'makePartitionWorker',
       block: line.block,
       prepare: () => {
-        this.#orphans.set(worker, this.#lastKnown(worker, intervals));
+        this.#orphans.begin(worker);
         this.symbols.unplace(worker);
         return { args: line.begin(intervals, isStored ? [READER.persistence, READER.live] : [READER.live]) };
       },
@@ -289,10 +290,10 @@ export class KlinesPlane {
         worker: line.worker,
         snapshot: async () => {
           const { snapshot, bars } = await line.snapshot('persistence');
-          return { snapshot, bars: [...(this.#orphans.get(line.worker) ?? []), ...this.symbols.named(bars)] };
+          return { snapshot, bars: [...this.#orphans.offer(line.worker, snapshot), ...this.symbols.named(bars)] };
         },
         tell: (command: PartitionCommand) => {
-          this.#orphans.delete(line.worker);
+          if (command.kind === 'commit') this.#orphans.stored(line.worker, command.snapshot);
           line.ask(command).catch(() => undefined);
         },
       }));
@@ -311,7 +312,8 @@ export class KlinesPlane {
   }
 
   /** Bars that the worker's life before may have taken with it before they were stored. Storing one twice changes nothing. */
-  #lastKnown(worker: number, intervals: readonly string[]): readonly NamedBar[] {
+  #lastShown(worker: number): readonly NamedBar[] {
+    const { intervals = [] } = this.#staffed.get(worker) ?? {};
     if (this.#links === undefined) return [];
     return this.symbols
       .ofWorker(worker)
