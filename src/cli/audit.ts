@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import {
   AUDITED_FIELDS,
@@ -146,10 +147,6 @@ class VenueBars {
     }
     throw new TapeworksError('TW_KLINE_AUDIT_VENUE', `no bars of ${symbol} from the venue: ${reason}`, { symbol });
   }
-}
-
-function sleep(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
 /** 99.99% is not all of them, and must not be rounded up to it. */

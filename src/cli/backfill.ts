@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { Backfill, type BackfillReport } from '../actors/kline-backfill/backfill.ts';
 import { type BackfillSpan, BackfillStore } from '../actors/kline-backfill/backfill-store.ts';
@@ -117,7 +118,7 @@ async function fill(settings: Settings, client: pg.Client, signal: AbortSignal):
       restUrl: settings.rest,
       budget: { perMinute: facts.rest.weightPerMinute, share: WEIGHT_SHARE },
       nowMs: () => Date.now(),
-      sleep: (ms) => pause(ms, signal),
+      sleep: (ms) => sleep(ms, undefined, { signal }).catch(() => undefined),
       onProgress: (report) => line.show(one, report),
       signal,
     });
@@ -137,16 +138,6 @@ async function fill(settings: Settings, client: pg.Client, signal: AbortSignal):
     if (!isDone) return false;
   }
   return true;
-}
-
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(resolve, ms);
-    signal.addEventListener('abort', () => {
-      clearTimeout(timer);
-      resolve();
-    });
-  });
 }
 
 export const command: Command = {

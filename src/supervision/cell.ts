@@ -16,7 +16,7 @@ import { ACTOR_DEFAULTS, type CellOptions } from './cell-options.ts';
 import { CellStats } from './cell-stats.ts';
 import type { Child } from './child.ts';
 import { type DeadLetter, describe } from './dead-letters.ts';
-import { Deadline, OVERDUE } from './deadline.ts';
+import { OVERDUE, within } from './deadline.ts';
 import type { Place } from './host.ts';
 import type { ActorInfo } from './inspect.ts';
 import { Life, type PendingTimer, StashBuffer } from './life.ts';
@@ -281,14 +281,12 @@ export class Cell<M, S> implements Child, Askable<M>, Watchable {
   /** Waits for `init` until it is done, has failed, is overdue, or its life is over. */
   async #init(life: Life<M, S>): Promise<void> {
     const { startDeadlineMs, behaviour } = this.#options;
-    const deadline = new Deadline(this.#runtime.clock, startDeadlineMs);
     const givenUp = new Promise<void>((resolve) => {
       life.giveUpStart = resolve;
     });
     beginInit(life, behaviour, { path: this.path, events: this.#runtime.events });
-    const outcome = await deadline.race(Promise.race([life.initialising!, givenUp, life.closed]));
-    deadline.lift();
-    if (outcome !== OVERDUE) return;
+    const over = Promise.race([life.initialising!, givenUp, life.closed]);
+    if ((await within(startDeadlineMs, over, this.#runtime.clock)) !== OVERDUE) return;
     const message = `${this.path} did not come up within ${startDeadlineMs} ms`;
     life.startError ??= new TapeworksError('TW_START_TIMEOUT', message);
   }

@@ -1,4 +1,4 @@
-import type { Clock } from './clock.ts';
+import { type Clock, systemClock } from './clock.ts';
 
 /** A time limit over one or more waits. */
 export class Deadline {
@@ -31,3 +31,17 @@ export class Deadline {
 }
 
 export const OVERDUE = Symbol('overdue');
+
+/** The work's result, or OVERDUE when the limit came first. The work itself goes on. */
+export async function within<T>(
+  limitMs: number,
+  work: Promise<T>,
+  clock: Clock = systemClock,
+): Promise<T | typeof OVERDUE> {
+  const deadline = new Deadline(clock, limitMs);
+  try {
+    return await deadline.race(work);
+  } finally {
+    deadline.lift();
+  }
+}

@@ -58,7 +58,7 @@ describe('a graceful shutdown', () => {
       ['last', async () => {}],
     );
     const { phases } = await shutdown.run();
-    expect(phases.map((phase) => phase.error?.message)).toEqual(['now', 'later', 'text', undefined]);
+    expect(phases.map((phase) => phase.error?.message)).toEqual(['now', 'later', 'threw string: text', undefined]);
   });
 
   it('goes on when a phase is overdue, and says so', async () => {

@@ -1,6 +1,6 @@
-import { TapeworksError } from '../protocols/errors/index.ts';
+import { asError, TapeworksError } from '../protocols/errors/index.ts';
 import type { Clock } from './clock.ts';
-import { Deadline, OVERDUE } from './deadline.ts';
+import { OVERDUE, within } from './deadline.ts';
 
 /** A step of the way down. Phases run one after another in the order in which they were added. */
 export interface ShutdownPhase {
@@ -51,15 +51,12 @@ export class GracefulShutdown {
   }
 
   async #runPhase(phase: ShutdownPhase): Promise<Error | undefined> {
-    const deadline = new Deadline(this.#clock, phase.deadlineMs);
     try {
-      if ((await deadline.race(phase.run())) !== OVERDUE) return undefined;
+      if ((await within(phase.deadlineMs, phase.run(), this.#clock)) !== OVERDUE) return undefined;
       const message = `shutdown phase "${phase.name}" took longer than ${phase.deadlineMs} ms`;
       return new TapeworksError('TW_SHUTDOWN_OVERDUE', message, { phase: phase.name });
     } catch (error) {
-      return error instanceof Error ? error : new Error(String(error));
-    } finally {
-      deadline.lift();
+      return asError(error);
     }
   }
 }

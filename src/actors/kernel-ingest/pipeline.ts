@@ -1,6 +1,7 @@
 import type { LaneHealth, Unstorable } from '../../protocols/ingest.ts';
 import type { StreamFacts } from '../../protocols/ingest-snapshot.ts';
 import type { KernelIngestSettings, WhenFull } from '../../protocols/topology.ts';
+import { within } from '../../supervision/deadline.ts';
 import type { EventStore } from '../sink/event-writer.ts';
 import { SinkLane } from '../sink/lane.ts';
 import type { Writers } from '../sink/writers.ts';
@@ -256,12 +257,7 @@ export class Pipeline {
       await this.#lane?.flush();
       await this.#reader?.acknowledgedAll();
     };
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, deadlineMs);
-    });
-    await Promise.race([orderly(), late]);
-    clearTimeout(timer);
+    await within(deadlineMs, orderly());
     await this.close();
   }
 

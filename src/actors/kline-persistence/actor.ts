@@ -2,6 +2,7 @@ import { TapeworksError } from '../../protocols/errors/index.ts';
 import type { PartitionCommand } from '../../protocols/partition.ts';
 import type { KlinePersistenceSettings } from '../../protocols/topology.ts';
 import type { ActorContext, Behaviour } from '../../supervision/actor.ts';
+import { OVERDUE, within } from '../../supervision/deadline.ts';
 import type { BarSpill } from './bar-spill.ts';
 import {
   type PersistenceEffect,
@@ -174,7 +175,7 @@ export function klinePersistence(options: KlinePersistenceOptions): Behaviour<Me
     );
     const bars = [...(machine?.held ?? []), ...snapshots.flatMap((one) => one.bars)];
     if (bars.length > 0 && machine?.mode === 'flowing') {
-      await within(LAST_STORE_MS, store(bars)).catch(() => putAside(bars, true));
+      if ((await within(LAST_STORE_MS, store(bars)).catch(() => OVERDUE)) === OVERDUE) await putAside(bars, true);
     } else if (bars.length > 0) await putAside(bars, true);
     for (const { worker, snapshot } of snapshots) worker.tell({ kind: 'commit', reader: 'persistence', snapshot });
   };
@@ -217,9 +218,9 @@ export function klinePersistence(options: KlinePersistenceOptions): Behaviour<Me
       return { machine: next, ...counts };
     },
     async end() {
-      await within(LAST_FLUSH_MS, flush()).catch((error: Error) => {
-        trouble = error.message;
-      });
+      const flushed = await within(LAST_FLUSH_MS, flush()).catch((error: Error) => error);
+      if (flushed === OVERDUE) trouble = `the last bars were not stored within ${LAST_FLUSH_MS} ms`;
+      else if (flushed !== undefined) trouble = flushed.message;
       await Promise.all([link.close(), options.readers.close(), spill.close()]);
     },
     summary: ({ machine: { mode, turn, held }, stored, batches }) => ({
@@ -229,9 +230,4 @@ export function klinePersistence(options: KlinePersistenceOptions): Behaviour<Me
       spill: spill.standing,
     }),
   };
-}
-
-function within(ms: number, work: Promise<void>): Promise<void> {
-  const late = new Promise<void>((_, reject) => setTimeout(() => reject(new Error(`not within ${ms} ms`)), ms).unref());
-  return Promise.race([work, late]);
 }

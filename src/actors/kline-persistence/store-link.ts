@@ -1,5 +1,5 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
+import { within } from '../../supervision/deadline.ts';
 import { cut } from '../sink/cut.ts';
 import { migrate, readMigrations } from '../sink/migrate.ts';
 import { KlineStore, MIGRATIONS } from './store.ts';
@@ -57,7 +57,7 @@ export class StoreLink {
 
   /** Work that is under way has a moment to end; then the connection is cut. */
   async close(): Promise<void> {
-    await briefly(this.#last);
+    await within(LEAVE_WITHIN_MS, this.#last);
     if (this.#open !== undefined) await this.#drop(this.#open);
   }
 
@@ -88,18 +88,17 @@ export class StoreLink {
 
   async #drop(open: Promise<Open>): Promise<void> {
     if (this.#open === open) this.#open = undefined;
-    await briefly(open.then(leave, () => undefined));
+    await within(
+      LEAVE_WITHIN_MS,
+      open.then(leave, () => undefined),
+    );
   }
 }
 
-async function briefly(work: Promise<unknown>): Promise<void> {
-  const over = new AbortController();
-  const late = sleep(LEAVE_WITHIN_MS, undefined, { signal: over.signal }).catch(() => undefined);
-  await Promise.race([work, late]);
-  over.abort();
-}
-
 async function leave({ client }: Open): Promise<void> {
-  await briefly(client.end().catch(() => undefined));
+  await within(
+    LEAVE_WITHIN_MS,
+    client.end().catch(() => undefined),
+  );
   cut(client);
 }

@@ -1,7 +1,7 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import type { EventRow } from '../../protocols/ingest.ts';
 import type { SinkSettings } from '../../protocols/topology.ts';
+import { OVERDUE, within } from '../../supervision/deadline.ts';
 import { copyIn } from './copy-in.ts';
 import { COLUMNS, copyParts } from './copy-rows.ts';
 import { cut } from './cut.ts';
@@ -119,21 +119,17 @@ export class EventWriter implements EventStore {
   #inTurn<T>(work: (client: pg.Client) => Promise<T>): Promise<T> {
     const done = this.#turn.then(async () => {
       const client = await this.#connect();
-      let timer: NodeJS.Timeout | undefined;
-      const late = new Promise<never>((_, reject) => {
-        const { queryTimeoutMs } = this.#options.settings;
-        timer = setTimeout(() => reject(new WriteTimeout(`no answer in ${queryTimeoutMs} ms`)), queryTimeoutMs);
-      });
+      const { queryTimeoutMs } = this.#options.settings;
       try {
-        return await Promise.race([work(client), late]);
+        const answer = await within(queryTimeoutMs, work(client));
+        if (answer === OVERDUE) throw new WriteTimeout(`no answer in ${queryTimeoutMs} ms`);
+        return answer;
       } catch (error) {
         // After an error of the server the connection is good; after any other its state is unknown.
         if (!/^[0-9A-Z]{5}$/.test((error as { code?: string }).code ?? '')) this.#discard(client);
         // Tables that are not what they were: the next look is a whole one.
         if (classifyFailure(error).class === 'schema') this.#partitionsAt = Number.NEGATIVE_INFINITY;
         throw error;
-      } finally {
-        clearTimeout(timer);
       }
     });
     this.#turn = done.catch(() => undefined);
@@ -179,8 +175,8 @@ export class EventWriter implements EventStore {
 
   /** A statement that a frozen server does not answer is given up: its rows are offered again by whoever comes next. */
   async close(): Promise<void> {
-    const isQuiet = await Promise.race([this.#turn.then(() => true), sleep(CLOSE_MS, false, { ref: false })]);
-    if (!isQuiet && this.#client !== undefined) this.#discard(this.#client);
+    const isLate = (await within(CLOSE_MS, this.#turn)) === OVERDUE;
+    if (isLate && this.#client !== undefined) this.#discard(this.#client);
     await this.#client?.end().catch(() => undefined);
     this.#client = undefined;
   }

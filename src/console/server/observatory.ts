@@ -1,5 +1,6 @@
 import type { ActorDetail, Pulse, ThreadView } from '../../protocols/console-api.ts';
 import type { ConsoleSettings } from '../../protocols/topology.ts';
+import { OVERDUE, within } from '../../supervision/deadline.ts';
 import { flatten } from '../../supervision/inspect.ts';
 import type { LifecycleEvent } from '../../supervision/lifecycle.ts';
 import type { ConsoleSources } from '../sources.ts';
@@ -81,17 +82,8 @@ export class Observatory {
   }
 
   async #summary(path: string): Promise<unknown> {
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<null>((resolve) => {
-      timer = setTimeout(resolve, SUMMARY_DEADLINE_MS, null);
-    });
-    try {
-      return (await Promise.race([this.#sources.actors.summary(path), late])) ?? null;
-    } catch {
-      return null;
-    } finally {
-      clearTimeout(timer);
-    }
+    const summary = await within(SUMMARY_DEADLINE_MS, this.#sources.actors.summary(path)).catch(() => OVERDUE);
+    return summary === OVERDUE ? null : (summary ?? null);
   }
 
   #look(): void {

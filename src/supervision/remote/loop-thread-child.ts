@@ -1,5 +1,5 @@
 import { TapeworksError } from '../../protocols/errors/index.ts';
-import { Deadline, OVERDUE } from '../deadline.ts';
+import { OVERDUE, within } from '../deadline.ts';
 import type { ActorInfo, ThreadInfo } from '../inspect.ts';
 import type { Runtime } from '../runtime.ts';
 import type { ChildSpec } from '../spec.ts';
@@ -117,9 +117,8 @@ export class LoopThreadChild extends ThreadChild<LoopThread> {
   /** The link of the present life, waiting for the thread to be up if it is not. */
   async link(deadlineMs: number): Promise<Link> {
     if (this.#link !== undefined) return this.#link;
-    const deadline = new Deadline(this.#runtime.clock, deadlineMs);
-    const link = await deadline.race(new Promise<Link>((resolve) => this.#waiting.push(resolve)));
-    deadline.lift();
+    const up = new Promise<Link>((resolve) => this.#waiting.push(resolve));
+    const link = await within(deadlineMs, up, this.#runtime.clock);
     if (link !== OVERDUE) return link;
     throw new TapeworksError('TW_START_TIMEOUT', `thread ${this.thread.name} was not up within ${deadlineMs} ms`);
   }

@@ -5,7 +5,7 @@ import type { Admission } from '../../protocols/ref.ts';
 import type { Asked } from '../ask.ts';
 import { ACTOR_DEFAULTS, type CellOptions } from '../cell-options.ts';
 import type { Child } from '../child.ts';
-import { Deadline } from '../deadline.ts';
+import { within } from '../deadline.ts';
 import type { ActorInfo, FailureInfo } from '../inspect.ts';
 import type { MailboxPolicy } from '../mailbox.ts';
 import type { Runtime } from '../runtime.ts';
@@ -154,9 +154,8 @@ export class ThreadedActor<M> implements Child, FullRef<M> {
     if (!this.#thread.isCurrent(this.#link) || this.#state === 'dead') return;
     this.#state = 'halting';
     const shutdown = this.#options.shutdown ?? ACTOR_DEFAULTS.shutdown;
-    const deadline = new Deadline(this.#runtime.clock, (shutdown === 'brutal' ? 0 : shutdown) + COMMAND_MARGIN_MS);
-    await deadline.race(this.#command('halt'));
-    deadline.lift();
+    const limitMs = (shutdown === 'brutal' ? 0 : shutdown) + COMMAND_MARGIN_MS;
+    await within(limitMs, this.#command('halt'), this.#runtime.clock);
     this.#state = 'idle';
   }
 
