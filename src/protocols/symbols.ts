@@ -8,15 +8,26 @@ export interface SymbolPlace {
   readonly worker: number;
 }
 
-/** Which of a venue's symbols are wanted: some include pattern fits and no exclude pattern does. `*` stands for any run. */
+/** Which of a venue's symbols are wanted, in its own spelling: some include pattern fits and no exclude pattern does. */
 export interface SymbolFilter {
   readonly include: readonly string[];
   readonly exclude: readonly string[];
 }
 
+/** `*USDT` fits BTCUSDT. Each part is looked for once, behind the one before it: no pattern takes long. */
 function matches(pattern: string, symbol: string): boolean {
-  const parts = pattern.split('*').map((part) => part.replace(/[.+?^${}()|[\]\\]/g, '\\$&'));
-  return new RegExp(`^${parts.join('.*')}$`, 'i').test(symbol);
+  const [first = '', ...others] = pattern.split('*');
+  const last = others.pop();
+  if (last === undefined) return pattern === symbol;
+  if (!symbol.startsWith(first) || symbol.length < first.length + last.length || !symbol.endsWith(last)) return false;
+  const end = symbol.length - last.length;
+  let from = first.length;
+  for (const part of others) {
+    const at = symbol.indexOf(part, from);
+    if (at < 0 || at + part.length > end) return false;
+    from = at + part.length;
+  }
+  return true;
 }
 
 export function isWanted(filter: SymbolFilter, symbol: string): boolean {

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
 import { Random, testSeed } from '../../kernels/oracle/random.ts';
-import { isWanted } from '../../protocols/symbols.ts';
 import {
   keyOf,
   type ManagerEffect,
@@ -167,17 +166,5 @@ describe('under random deaths, refusals and late answers', () => {
         expect(holders, `TAPEWORKS_SEED=${run} ${symbol}`).toEqual([worker]);
       }
     }
-  });
-});
-
-describe('patterns', () => {
-  it.each([
-    ['BTCUSDT', true],
-    ['btcusdt', true],
-    ['ETHUPUSDT', false],
-    ['BTCEUR', false],
-    ['A.B', false],
-  ])('decide about %s', (symbol, wanted) => {
-    expect(isWanted({ include: ['*USDT', 'A?B'], exclude: ['*UPUSDT'] }, symbol)).toBe(wanted);
   });
 });

@@ -1,3 +1,4 @@
+import { isWanted } from '../../protocols/symbols.ts';
 import type * as wanted from '../../protocols/topology.ts';
 import type { Configuration } from './load.ts';
 
@@ -96,23 +97,6 @@ function symbolsOf({ topology }: Configuration, venue: string): wanted.MappedSym
   });
 }
 
-/** `*USDT` lets BTCUSDT in; patterns know no other wild card. */
-export function matchesPattern(pattern: string, symbol: string): boolean {
-  const parts = pattern.split('*');
-  if (parts.length === 1) return pattern === symbol;
-  const first = parts[0]!;
-  const last = parts.at(-1)!;
-  if (!symbol.startsWith(first) || symbol.length < first.length + last.length || !symbol.endsWith(last)) return false;
-  let from = first.length;
-  const end = symbol.length - last.length;
-  for (const part of parts.slice(1, -1)) {
-    const at = symbol.indexOf(part, from);
-    if (at < 0 || at + part.length > end) return false;
-    from = at + part.length;
-  }
-  return true;
-}
-
 /**
  * The global index runs over instruments in the order of the file and, within each, over venues. Symbols are dealt to
  * the workers diagonally, so that no worker gets all of one busy venue. With 2 workers and venues a, b:
@@ -122,15 +106,11 @@ export function matchesPattern(pattern: string, symbol: string): boolean {
  */
 export function partitionWorkers(config: Configuration): wanted.PartitionWorkerSettings[] {
   const { klines, instruments } = config.topology;
-  const { include, exclude } = klines.symbols;
-  const wants = (symbol: string) =>
-    include.some((pattern) => matchesPattern(pattern, symbol)) &&
-    !exclude.some((pattern) => matchesPattern(pattern, symbol));
   const indexed = Object.entries(instruments)
     .flatMap(([instrument, { venues, scale }], row) =>
       klines.venues.flatMap((venue, column) => {
         const symbol = venues[venue];
-        if (symbol === undefined || !wants(symbol)) return [];
+        if (symbol === undefined || !isWanted(klines.symbols, symbol)) return [];
         return [{ venue, instrument, symbol, scale, worker: (row + column) % klines.workers }];
       }),
     )

@@ -3,7 +3,6 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { isKind, type TopologyTree } from '../../protocols/topology.ts';
 import { compileTopology } from './compile.ts';
-import { matchesPattern } from './compile-settings.ts';
 import { loadConfiguration } from './load.ts';
 import { configurationFrom, KNOWN, type WrittenFiles } from './testing.ts';
 
@@ -114,20 +113,5 @@ describe('the partition of symbols', () => {
   it('keeps to the patterns', () => {
     const symbols = partition('klines: { symbols: { include: ["*USDT", ethbtc], exclude: ["SOL*"] } }').flat();
     expect(symbols.map(({ symbol }) => symbol).sort()).toEqual(['BTCUSDT', 'ETHUSDT', 'ethbtc']);
-  });
-
-  it.each([
-    ['*', 'BTCUSDT', true],
-    ['BTC*', 'BTCUSDT', true],
-    ['*USDT', 'USDT', true],
-    ['B*S*T', 'BTCUSDT', true],
-    ['BTC*TC', 'BTC', false],
-    ['*a*', 'bab', true],
-    ['a*a', 'a', false],
-    ['BTC/USD', 'BTC/USD', true],
-    ['btc*', 'BTCUSDT', false],
-    ['**', '', true],
-  ])('matches %s on %s: %s', (pattern, symbol, matches) => {
-    expect(matchesPattern(pattern, symbol)).toBe(matches);
   });
 });
