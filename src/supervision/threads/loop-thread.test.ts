@@ -30,6 +30,19 @@ describe('a loop thread', () => {
     }
   });
 
+  it('that could not be prepared can be started later', async () => {
+    const prepare = (life: number) => {
+      if (life === 1) throw new Error('not yet');
+      return { args: undefined };
+    };
+    const thread = new LoopThread({ name: 'io', module, exportName: 'host', prepare });
+    threads.push(thread);
+    await expect(thread.start()).rejects.toThrow('not yet');
+    expect(thread.state).toBe('resting');
+    await thread.start();
+    expect(thread.state).toBe('running');
+  });
+
   it('reports a throw in a callback as a crash', async () => {
     const { thread, end } = await started(undefined);
     thread.port!.postMessage('throw');

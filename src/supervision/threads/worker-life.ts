@@ -127,10 +127,10 @@ export abstract class WorkerThread implements ThreadHandle {
     if (this.#state !== 'resting') {
       throw new TapeworksError('TW_THREAD_START', `thread ${this.name} is already ${this.#state}`);
     }
-    this.#state = 'starting';
     this.memory.store(this.word(THREAD.ORDER), ORDER_RUN);
     const life = this.#begin(++this.#life);
     this.#current = life;
+    this.#state = 'starting';
     const ready = await this.#becomesReady(life);
     if (ready === undefined) return this.#refuseStart(await life.ended);
     this.#placement = ready;
