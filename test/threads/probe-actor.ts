@@ -6,7 +6,7 @@ export type ProbeMessage =
   | { readonly kind: 'echo'; readonly value: unknown; readonly replyTo: Ref<unknown> }
   | { readonly kind: 'count'; readonly replyTo: Ref<{ readonly count: number; readonly incarnation: number }> }
   | { readonly kind: 'throw' }
-  | { readonly kind: 'silent'; readonly replyTo: Ref<unknown> }
+  | { readonly kind: 'silent' | 'reply-with-function'; readonly replyTo: Ref<unknown> }
   | { readonly kind: 'exit-thread' }
   | { readonly kind: 'spin' }
   | { readonly kind: 'hoard' };
@@ -25,6 +25,9 @@ export function probe(args: { readonly greeting?: Ref<string> }): Behaviour<Prob
           break;
         case 'count':
           message.replyTo.tell({ count, incarnation: context.incarnation });
+          break;
+        case 'reply-with-function':
+          message.replyTo.tell(() => 0);
           break;
         case 'throw':
           throw new Error('told to throw');

@@ -78,6 +78,17 @@ describe('an actor on a loop thread', () => {
     await greeted(2);
   });
 
+  it('whose reply cannot travel refuses the question, and lives on', async () => {
+    const { probe, count } = await startProbe();
+    const ask = system.ask<ProbeMessage, unknown>(
+      probe.ref,
+      (replyTo) => ({ kind: 'reply-with-function', replyTo }),
+      5000,
+    );
+    await expect(ask).rejects.toMatchObject({ code: 'TW_ASK_FAILED' });
+    expect(await count()).toEqual({ count: 1, incarnation: 1 });
+  });
+
   it.each([
     ['exits', { kind: 'exit-thread' } as const, {}],
     ['hangs', { kind: 'spin' } as const, { hangMs: 400 }],

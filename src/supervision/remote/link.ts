@@ -195,10 +195,10 @@ export class Link {
   #deliverAsk(target: Ref<unknown> | undefined, packet: Packet & { kind: 'tell' }, askId: number): Admission {
     const token = findAskToken(packet.message);
     const ask = new Ask<never>(target?.path ?? '', this.#options.clock, token?.askMs ?? 0);
-    ask.promise.then(
-      (reply: unknown) => this.#post({ kind: 'reply', ask: askId, reply: this.encode(reply) }),
-      (error: unknown) => this.#post({ kind: 'refused', ask: askId, error: toWire(error) }),
-    );
+    ask.promise
+      .then((reply: unknown) => this.#post({ kind: 'reply', ask: askId, reply: this.encode(reply) }))
+      // Also of a reply that cannot travel.
+      .catch((error: unknown) => this.#post({ kind: 'refused', ask: askId, error: toWire(error) }));
     const message = this.decode(packet.message, ask);
     const admission =
       target === undefined
