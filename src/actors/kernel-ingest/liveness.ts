@@ -2,7 +2,7 @@ import type { Accepted } from '../../protocols/envelope.ts';
 import type { EventRow, Sender } from '../../protocols/ingest.ts';
 import type { ModuleSight } from '../../protocols/ingest-snapshot.ts';
 
-/** More connections than this are not remembered one by one. */
+/** Of more connections than this, the one that was silent for the longest is forgotten. */
 const SIGHTS_MAX = 1_000;
 
 /** Which modules are alive, by what they send. Fed with every accepted message, in batches. */
@@ -31,7 +31,9 @@ export class Liveness {
   #note({ source, connection }: Sender, events: number, nowMs: number, told: Partial<ModuleSight>): void {
     const key = connection === '' ? source : `${source}/${connection}`;
     const before = this.#sights.get(key);
-    if (before === undefined && this.#sights.size >= SIGHTS_MAX) return;
+    // Put at the end: the map is in the order in which they were last seen.
+    this.#sights.delete(key);
+    if (this.#sights.size >= SIGHTS_MAX) this.#sights.delete(this.#sights.keys().next().value!);
     this.#sights.set(key, {
       source,
       connection,
