@@ -55,6 +55,18 @@ describe('a subscriber', () => {
     expect(one.skipped).toBe(3);
   });
 
+  it('that asks for an interval longer than a timer can wait is not looked at meanwhile', () => {
+    const looks = vi.fn(() => nowMs);
+    const sink = slowSink();
+    const one = new Subscriber(sink, { depth: 10, minIntervalMs: 0xffff_ffff, now: looks });
+    for (const text of ['a1', 'a2']) one.offer(0, bytes(text));
+    const before = looks.mock.calls.length;
+    vi.advanceTimersByTime(1000);
+    expect(looks.mock.calls.length).toBe(before);
+    expect(sink.texts()).toEqual(['a1']);
+    one.close();
+  });
+
   it('that takes nothing is known to be busy since its last write, until it takes one', () => {
     const { sink, subscriber: one } = subscriber();
     for (let write = 0; write < 4; write++) one.offer(0, bytes('a0'));

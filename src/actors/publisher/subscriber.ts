@@ -3,7 +3,8 @@
 //
 //   ready --WRITES_MAX unconfirmed writes--> busy --a write is confirmed--> ready
 //                                              |
-//                                              +-- busy for `cutAfterMs` --> cut
+//                                              +-- busy for `cutSlowAfterMs` --> cut
+import { systemClock } from '../../supervision/clock.ts';
 import { ProtoWriter, VARINT } from './proto-writer.ts';
 
 /** What a subscriber writes to; a gRPC call is one. */
@@ -34,7 +35,7 @@ export class Subscriber {
   #unconfirmed = 0;
   #unconfirmedBytes = 0;
   #busySinceMs: number | undefined;
-  #timer: NodeJS.Timeout | undefined;
+  #cancelFlush: (() => void) | undefined;
   #isClosed = false;
   delivered = 0;
   skipped = 0;
@@ -78,7 +79,7 @@ export class Subscriber {
   close(): void {
     this.#isClosed = true;
     this.#waiting.clear();
-    clearTimeout(this.#timer);
+    this.#cancelFlush?.();
   }
 
   #write(symbol: number, bytes: Buffer, skipped: number): void {
@@ -117,12 +118,12 @@ export class Subscriber {
   }
 
   #flushLater(dueMs: number): void {
-    if (this.#timer !== undefined || dueMs === 0) return;
+    if (this.#cancelFlush !== undefined || dueMs === 0) return;
     const flush = () => {
-      this.#timer = undefined;
+      this.#cancelFlush = undefined;
       if (!this.#isClosed) this.#flush();
     };
-    this.#timer = setTimeout(flush, Math.max(0, Math.ceil(dueMs - this.#now())));
+    this.#cancelFlush = systemClock.after(Math.max(0, Math.ceil(dueMs - this.#now())), flush);
   }
 }
 
