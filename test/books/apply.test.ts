@@ -51,6 +51,14 @@ describe('the running program', () => {
     expect(summary.bids).toHaveLength(10);
   });
 
+  it('serves what it took also after its publisher began anew', async () => {
+    const publisher = () => flatten(program.system.tree()).find(({ path }) => path === '/serving/publisher');
+    program.system.restart('/serving/publisher');
+    await expect.poll(publisher, { timeout: 10_000 }).toMatchObject({ incarnation: 2, state: 'running' });
+    port = ((await program.system.summary('/serving/publisher')) as { port: number }).port;
+    await firstSummary(port, { symbols: ['ETH-USD'] }, () => true);
+  });
+
   it('moves an exchange to another thread, and gives up the thread that nobody is on', async () => {
     expect(await apply(MOVED)).toMatchObject({ kind: 'applied' });
     expect(paths()).toContain('/threads/elsewhere');

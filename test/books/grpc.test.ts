@@ -218,7 +218,7 @@ describe('limits', () => {
 });
 
 describe('TLS and a token', () => {
-  it('keep out who does not have them, except for health checks', async () => {
+  it('keep out who does not have them, except for health checks, and the token can be replaced', async () => {
     const [key, cert, token] = ['key.pem', 'cert.pem', 'token'].map((name) => join(folder, name)) as [
       string,
       string,
@@ -248,6 +248,9 @@ describe('TLS and a token', () => {
       expect(await attempt(trusted, undefined)).toBe(status.UNAUTHENTICATED);
       expect(await attempt(credentials.createInsecure(), 'correct-horse-battery')).toBe(status.UNAVAILABLE);
       expect(await checkHealth(trusted, secure.port, '')).toBe('SERVING');
+      writeFileSync(token, 'another-horse-battery\n');
+      await expect.poll(() => attempt(trusted, 'another-horse-battery'), { timeout: 10_000 }).toBe('served');
+      expect(await attempt(trusted, 'correct-horse-battery')).toBe(status.UNAUTHENTICATED);
     } finally {
       await secure.program.stop();
     }

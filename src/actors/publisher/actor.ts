@@ -26,19 +26,17 @@ export interface PublisherOptions {
   readonly books: BookShare | undefined;
   readonly shapeOf: (symbol: string) => SymbolShape;
   readonly beside: readonly ServedBeside[];
-  /** Hears of every summary after it was handed to the subscribers. */
   readonly onListening: (port: number) => void;
+  /** Hears of every summary after it was handed to the subscribers. */
   readonly onSummary: (symbol: number, record: number, reader: SummaryReader) => void;
 }
 
 interface State {
-  readonly settings: PublisherSettings;
   readonly grpc: RunningGrpc;
   readonly source: BookSource | undefined;
 }
 
 interface BookSource {
-  readonly books: BookShare;
   readonly service: BookService;
   readonly consumer: LoopConsumer;
 }
@@ -55,6 +53,8 @@ const SERVICE = 'orderbook.OrderbookAggregator';
 
 /** Serves gRPC on the main thread: summaries as the merger publishes them, and the services beside them. */
 export function publisher(options: PublisherOptions): Behaviour<PublisherCommand, State> {
+  // What was changed while it ran holds for the next life too.
+  let { settings, books } = options;
   // Calls come at any time, also while the books are being replaced: they go to the service of the moment.
   let current: BookService | undefined;
   const subscribe = (call: ServerWritableStream<SummaryRequest, Buffer>) => {
@@ -62,7 +62,7 @@ export function publisher(options: PublisherOptions): Behaviour<PublisherCommand
     else call.emit('error', { code: status.UNAVAILABLE, details: 'no books are merged at present' });
   };
 
-  const attach = (books: BookShare | undefined, settings: PublisherSettings, onError: (error: Error) => void) => {
+  const attach = (onError: (error: Error) => void): BookSource | undefined => {
     if (books === undefined) return undefined;
     const reader = new SummaryReader(books);
     const { venues, symbols, depth } = books.plan;
@@ -88,7 +88,7 @@ export function publisher(options: PublisherOptions): Behaviour<PublisherCommand
       onError: (error) => onError(error as Error),
     });
     current = service;
-    return { books, service, consumer };
+    return { service, consumer };
   };
 
   const detach = (source: BookSource | undefined) => {
@@ -99,7 +99,7 @@ export function publisher(options: PublisherOptions): Behaviour<PublisherCommand
 
   return {
     async init(context) {
-      const { settings, beside } = options;
+      const { beside } = options;
       const protos = loadProtos([PROTO, ...beside.map(({ proto }) => proto)]);
       const grpc = await startGrpc(settings, protos, [
         { name: SERVICE, definition: rawService(protos, SERVICE), implementation: { BookSummary: subscribe } },
@@ -110,14 +110,17 @@ export function publisher(options: PublisherOptions): Behaviour<PublisherCommand
         })),
       ]);
       options.onListening(grpc.port);
-      return { settings, grpc, source: attach(options.books, settings, (error) => context.fail(error)) };
+      return { grpc, source: attach((error) => context.fail(error)) };
     },
 
     receive(state, message, context) {
       detach(state.source);
-      const settings = message.kind === 'reconfigure' ? message.settings : state.settings;
-      const books = message.kind === 'attach' ? message.books : state.source?.books;
-      return { ...state, settings, source: attach(books, settings, (error) => context.fail(error)) };
+      if (message.kind === 'attach') books = message.books;
+      else {
+        settings = message.settings;
+        state.grpc.useToken(settings.tokenFile);
+      }
+      return { ...state, source: attach((error) => context.fail(error)) };
     },
 
     async end(state) {

@@ -1,4 +1,3 @@
-import { createHash, timingSafeEqual } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import {
@@ -15,6 +14,7 @@ import { loadSync, type PackageDefinition } from '@grpc/proto-loader';
 import { ReflectionService } from '@grpc/reflection';
 import { HealthImplementation } from 'grpc-health-check';
 import { TapeworksError } from '../../protocols/errors/index.ts';
+import { TokenFile } from '../../protocols/token-file.ts';
 import type { PublisherSettings } from '../../protocols/topology.ts';
 import { reflectedProtos } from './reflection.ts';
 
@@ -45,6 +45,8 @@ export interface GrpcService {
 export interface RunningGrpc {
   readonly port: number;
   readonly health: HealthImplementation;
+  /** From now on calls need the token of this file; none where it is null. */
+  useToken(file: string | null): void;
   stop(deadlineMs: number): Promise<void>;
 }
 
@@ -57,6 +59,7 @@ export async function startGrpc(
   protos: PackageDefinition,
   services: readonly GrpcService[],
 ): Promise<RunningGrpc> {
+  let token = tokenIn(settings.tokenFile);
   const server = new Server({
     'grpc.max_receive_message_length': settings.maxRequestBytes,
     'grpc.max_concurrent_streams': settings.maxStreamsPerConnection,
@@ -64,9 +67,7 @@ export async function startGrpc(
     'grpc.keepalive_timeout_ms': settings.keepaliveMs,
     'grpc.max_connection_age_grace_ms': CONNECTION_AGE_GRACE_MS,
     'grpc-node.max_session_memory': SESSION_MEMORY_MB,
-    ...(settings.tokenFile !== null && {
-      interceptors: [requireToken(readFileSync(settings.tokenFile, 'utf8').trim())],
-    }),
+    interceptors: [requireToken(() => token)],
   });
   for (const { definition, implementation } of services) server.addService(definition, implementation);
   const health = new HealthImplementation({ '': 'SERVING' });
@@ -77,6 +78,9 @@ export async function startGrpc(
   return {
     port,
     health,
+    useToken: (file) => {
+      token = tokenIn(file);
+    },
     stop: (deadlineMs) =>
       new Promise((resolve) => {
         const force = setTimeout(() => server.forceShutdown(), deadlineMs);
@@ -111,21 +115,18 @@ function credentials({ tls }: PublisherSettings): ServerCredentials {
 /** Health checks need no token: they say nothing but that the server is there. */
 const OPEN_METHODS = /^\/grpc\.health\.v1\.Health\//;
 
-function requireToken(token: string): ServerInterceptor {
-  const expected = digest(`Bearer ${token}`);
+const tokenIn = (file: string | null) => (file === null ? undefined : new TokenFile(file));
+
+function requireToken(token: () => TokenFile | undefined): ServerInterceptor {
   return (method, call) =>
     new ServerInterceptingCall(call, {
       start: (next) =>
         next({
           onReceiveMetadata(metadata: Metadata, pass) {
-            const given = digest(String(metadata.get('authorization')[0] ?? ''));
-            if (OPEN_METHODS.test(method.path) || timingSafeEqual(given, expected)) pass(metadata);
+            const isKnown = token()?.accepts(metadata.get('authorization')[0]?.toString()) ?? true;
+            if (OPEN_METHODS.test(method.path) || isKnown) pass(metadata);
             else call.sendStatus({ code: status.UNAUTHENTICATED, details: 'authorization: a bearer token is needed' });
           },
         }),
     });
-}
-
-function digest(text: string): Buffer {
-  return createHash('sha256').update(text).digest();
 }

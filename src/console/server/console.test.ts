@@ -2,8 +2,8 @@ import { writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { type ActorDetail, type ActorsMessage, type Pulse, VALUE } from '../../protocols/console-api.ts';
+import { TokenFile } from '../../protocols/token-file.ts';
 import { type Bench, openConsole, SETTINGS, TOKEN, tokenFile } from './testing.ts';
-import { TokenFile } from './token.ts';
 
 const open: Bench[] = [];
 afterEach(async () => {

@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerOptions, ty
 import { createServer as createTlsServer } from 'node:https';
 import { type AddressInfo, isIP, type Socket } from 'node:net';
 import { asError, TapeworksError } from '../../protocols/errors/index.ts';
+import { TokenFile } from '../../protocols/token-file.ts';
 import type { ConsoleSettings } from '../../protocols/topology.ts';
 import type { ConsoleSources } from '../sources.ts';
 import { Assets } from './assets.ts';
@@ -12,7 +13,6 @@ import { Observatory } from './observatory.ts';
 import { Refused, sendRefusal } from './respond.ts';
 import type { Route } from './route.ts';
 import { routesOf } from './routes.ts';
-import { TokenFile } from './token.ts';
 import { topicMaker } from './topic-names.ts';
 
 const HEADER_BYTES_MAX = 8192;

@@ -1,6 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
-import { TapeworksError } from '../../protocols/errors/index.ts';
+import { TapeworksError } from './errors/index.ts';
 
 const TOKEN = /^[\x21-\x7e]{16,1024}$/;
 const BEARER = /^Bearer ([\x21-\x7e]{1,1024})$/i;
