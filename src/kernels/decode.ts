@@ -34,7 +34,7 @@ interface DecodeExports {
   decodeSnapshot(length: number, route: number, decimals: number): number;
   openBook(route: number, capacity: number, cut: number, decimals: number): number;
   applyDelta(index: number): number;
-  endOfKnown(route: number): void;
+  endOfKnown(route: number, levels: number): void;
   topOfBook(route: number, receivedNs: number): number;
 }
 
@@ -159,9 +159,9 @@ export class DecodeKernel {
     return this.kernel.applyDelta(index);
   }
 
-  /** Says that there may be levels beyond the worst ones of the snapshot that was just applied. */
-  endOfKnown(route: number): void {
-    this.kernel.endOfKnown(route);
+  /** Says that the snapshot that was just applied was cut to so many levels a side: a side that has them may have more. */
+  endOfKnown(route: number, levels: number): void {
+    this.kernel.endOfKnown(route, levels);
   }
 
   /** Copies the top of a route's incremental book into `book`: APPLIED, or a code below zero. */

@@ -156,7 +156,7 @@ describe('an incremental book', () => {
         [12n, 1n],
       ],
     );
-    kernel.endOfKnown(ROUTE);
+    kernel.endOfKnown(ROUTE, 3);
     diff(kernel, [[5n, 1n]], []);
     expect(top(kernel)).toEqual({
       bids: [

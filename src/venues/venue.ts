@@ -37,8 +37,15 @@ export interface Walker {
   routeBy(kind: StreamKind): 'stream' | 'symbol';
   /** The depth to which the venue wants an incremental book cut after each update; none where it sends all levels. */
   readonly bookCut?: number;
-  /** Where the snapshot is fetched that a venue's diffs stand on; none where the stream itself begins with one. */
-  readonly snapshotUrl?: ((restUrl: string, symbol: string) => string) | undefined;
+  /** The snapshot to fetch that a venue's diffs stand on; none where the stream itself begins with one. */
+  readonly snapshot?: FetchedSnapshot | undefined;
+}
+
+/** A whole book from REST. */
+export interface FetchedSnapshot {
+  url(restUrl: string, symbol: string): string;
+  /** Levels a side that are asked for: a side that has as many may have more behind them, a shorter one is all there is. */
+  readonly levels: number;
 }
 
 /** What the configuration's defaults and checks go by. */

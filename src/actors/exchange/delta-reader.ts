@@ -80,7 +80,7 @@ export class DeltaReader<Source extends FrameSource> {
       const book = this.#books.get(deltas.getUint32(at + DELTA_ROUTE, true));
       if (book === undefined) continue;
       const isSnapshot = (deltas.getUint32(at + DELTA_FLAGS, true) & DELTA_IS_SNAPSHOT) !== 0;
-      if (this.#options.walker.snapshotUrl !== undefined && !isSnapshot) {
+      if (this.#options.walker.snapshot !== undefined && !isSnapshot) {
         if (!this.#isNextDiff(book, at, frame)) continue;
       } else if (!isSnapshot && !book.isFollowing) continue;
       this.#apply(book, index, receivedNs);
@@ -161,7 +161,7 @@ export class DeltaReader<Source extends FrameSource> {
     const abort = new AbortController();
     book.fetching = abort;
     const { symbol } = book.stream.mapped;
-    const url = this.#options.walker.snapshotUrl!(this.#options.restUrl, symbol);
+    const url = this.#options.walker.snapshot!.url(this.#options.restUrl, symbol);
     for (let fetches = 0; fetches < FETCHES_MAX && !abort.signal.aborted; fetches++) {
       const answer = await fetchBytes(url, abort.signal);
       if (abort.signal.aborted) return;
@@ -180,7 +180,7 @@ export class DeltaReader<Source extends FrameSource> {
     const [sync, verdict] = receiveSnapshot(book.sync, last);
     book.sync = sync;
     if (verdict === 'refetch' || this.#kernel.applyDelta(0) !== APPLIED) return false;
-    this.#kernel.endOfKnown(book.route);
+    this.#kernel.endOfKnown(book.route, this.#options.walker.snapshot!.levels);
     book.fetching = undefined;
     const buffered = book.buffered;
     book.buffered = [];

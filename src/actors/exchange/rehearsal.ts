@@ -61,7 +61,7 @@ export class Rehearsal {
     const plan = { venues: [venue.facts.id], symbols: [''], depth };
     const reader = new FrameReader<FrameSource>({
       newKernel: () => kernelFor(streams.values(), frameBytes, depth),
-      venue: { ...venue, walker: { ...venue.walker, snapshotUrl: undefined } },
+      venue: { ...venue, walker: { ...venue.walker, snapshot: undefined } },
       restUrl: '',
       counters: new Counters(),
       decodeTimes: openHistogram({ buffer: words, at: 1024 }, BOOK_BUCKETS),

@@ -53,8 +53,8 @@ export function applyDelta(index: u32): i32 {
   return applyDeltaRow(index);
 }
 
-export function endOfKnown(route: u32): void {
-  closeHorizon(route);
+export function endOfKnown(route: u32, levels: u32): void {
+  closeHorizon(route, levels);
 }
 
 export function topOfBook(route: u32, receivedNs: f64): i32 {

@@ -4,11 +4,16 @@ import { binanceHistory } from './history.ts';
 import { binanceDialect } from './protocol.ts';
 import { binanceSimulation } from './simulator.ts';
 
+const SNAPSHOT_LEVELS = 1000;
+
 const walker: Walker = {
   routeBy: (kind) => (kind === 'book' ? 'stream' : 'symbol'),
   decode: (kernel, frame, receivedNs, route, decimals) =>
     kernel.walkers['decodeBinance']!(kernel.take(frame), route, decimals, receivedNs),
-  snapshotUrl: (restUrl, symbol) => `${restUrl}/api/v3/depth?symbol=${encodeURIComponent(symbol)}&limit=1000`,
+  snapshot: {
+    url: (restUrl, symbol) => `${restUrl}/api/v3/depth?symbol=${encodeURIComponent(symbol)}&limit=${SNAPSHOT_LEVELS}`,
+    levels: SNAPSHOT_LEVELS,
+  },
 };
 
 export const binance: Venue = {

@@ -189,13 +189,13 @@ export function applyDeltaRow(index: u32): i32 {
   return APPLY_CHECKSUM_DIFFERS;
 }
 
-/** Says that the snapshot which the book was begun from ended at its worst levels, and that there may be more. */
-export function closeHorizon(route: u32): void {
+/** Says that the snapshot which the book was begun from was cut to so many levels a side: one that has them may have more. */
+export function closeHorizon(route: u32, levels: u32): void {
   const book = bookOf(route);
   if (book == 0) return;
   for (let side: u32 = SIDE_BID; side <= <u32>SIDE_ASK; side++)
     // Below the worst level: that one itself is known.
-    if (load<u32>(book + (side << 2), 8) != 0) raiseHorizon(book, side, keyOf(load<u64>(sideOf(book, side)), side) - 1);
+    if (load<u32>(book + (side << 2), 8) >= levels) raiseHorizon(book, side, keyOf(load<u64>(sideOf(book, side)), side) - 1);
 }
 
 /** Copies the best levels into the book record; refuses when levels beyond the horizon would be among them. */

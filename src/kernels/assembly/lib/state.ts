@@ -74,7 +74,8 @@ export function openFrame(length: u32): bool {
 export function refuse(code: i32, at: usize): usize {
   if (failure == 0) {
     failure = code;
-    store<u32>(head, <u32>(min(at, frameEnd) - frame), HEAD_FAILED_AT);
+    // What is missing altogether is at no place: then it is the frame as a whole.
+    store<u32>(head, <u32>(max(min(at, frameEnd), frame) - frame), HEAD_FAILED_AT);
   }
   return 0;
 }
