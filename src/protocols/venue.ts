@@ -120,8 +120,10 @@ export interface Ticker {
 }
 
 /** What a frame that is not market data says. `sequence` is set where control frames share the data frames' counter. */
-export type ControlFrame = { readonly sequence?: number } & (
-  | { readonly kind: 'data' }
+export type ControlFrame = {
+  readonly sequence?: number;
+} /** `streams`: those that it belongs to, as far as it says. */ & (
+  | { readonly kind: 'data'; readonly streams: readonly string[] }
   | { readonly kind: 'ack'; readonly id: number }
   | { readonly kind: 'stream-ack'; readonly action: 'subscribe' | 'unsubscribe'; readonly stream: string }
   | { readonly kind: 'subscriptions'; readonly streams: readonly string[] }
@@ -129,8 +131,8 @@ export type ControlFrame = { readonly sequence?: number } & (
       readonly kind: 'refusal';
       readonly id: number | undefined;
       readonly stream: string | undefined;
-      /** Set where the venue names the symbol but not the stream. */
-      readonly symbol?: string;
+      /** Set where the venue names the symbol but not the stream: how the stream's name ends. */
+      readonly ending?: string;
       readonly reason: string;
     }
   | { readonly kind: 'heartbeat' }
@@ -188,6 +190,7 @@ export type FeedReason =
   | 'no-change-but-alive'
   | 'timer-missed'
   | 'no-sign-of-life'
+  | 'frame-refused'
   | 'down';
 
 export interface FeedVerdict {

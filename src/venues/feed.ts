@@ -6,6 +6,8 @@
 //        |             |  silent from the start: quiet, then stale ("acked-then-silent")
 //        +-------------+---------- refused, or connection lost -----------> down
 //
+// A stream whose latest frame could not be read is stale too, until one can: what it said before may not hold any more.
+//
 // Merging takes `live` and `quiet` books and leaves out the rest.
 import type { Cadence, FeedEvidence, FeedPhase, FeedReason, FeedVerdict } from '../protocols/venue.ts';
 

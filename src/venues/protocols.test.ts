@@ -7,24 +7,46 @@ const TABLE: readonly [venue: string, text: string, expected: ControlFrame][] = 
   ['binance', '{"result":null,"id":312}', { kind: 'ack', id: 312 }],
   ['binance', '{"code":2,"msg":"Invalid request"}', refusal(undefined, undefined, 'Invalid request')],
   ['binance', '{"error":{"code":1,"msg":"no"},"id":4}', refusal(4, undefined, 'no')],
-  ['binance', '{"stream":"a@depth20","data":{"lastUpdateId":1,"bids":[],"asks":[]}}', { kind: 'data' }],
-  ['binance', '[{"e":"24hrMiniTicker","s":"BNBBTC"}]', { kind: 'data' }],
+  ['binance', '{"stream":"a@depth20","data":{"lastUpdateId":1,"bids":[],"asks":[]}}', data('a@depth20')],
+  ['binance', '[{"e":"24hrMiniTicker","s":"BNBBTC"}]', data()],
   ['binance', '{"e":"serverShutdown","E":1}', { kind: 'notice', reason: 'serverShutdown' }],
   ['bitstamp', '{"event":"bts:error","channel":"x","data":{"code":1,"message":"m"}}', refusal(undefined, 'x', 'm')],
-  ['bitstamp', '{"event":"trade","channel":"live_trades_btcusd","data":{}}', { kind: 'data' }],
+  ['bitstamp', '{"event":"trade","channel":"live_trades_btcusd","data":{}}', data('live_trades_btcusd')],
   ['bitstamp', '{"event":"bts:heartbeat","channel":"","data":{"status":"success"}}', { kind: 'heartbeat' }],
   ['kraken', '{"channel":"heartbeat"}', { kind: 'heartbeat' }],
   ['kraken', '{"method":"pong","req_id":42}', { kind: 'heartbeat' }],
-  ['kraken', '{"channel":"book","type":"update","data":[]}', { kind: 'data' }],
+  ['kraken', '{"channel":"book","type":"update","data":[]}', data()],
+  [
+    'kraken',
+    '{"channel":"book","type":"update","data":[{"symbol":"BTC/USD"},{"symbol":"ETH/USD"}]}',
+    data('book.100:BTC/USD', 'book.100:ETH/USD'),
+  ],
+  ['kraken', '{"channel":"trade","type":"update","data":[{"symbol":"BTC/USD"}]}', data('trade:BTC/USD')],
+  // The example in the venue's documents has the depth, that of others has not.
+  [
+    'kraken',
+    '{"method":"subscribe","result":{"channel":"book","symbol":"BTC/USD","snapshot":true},"success":true,"req_id":1}',
+    { kind: 'stream-ack', action: 'subscribe', stream: 'book.100:BTC/USD' },
+  ],
   [
     'kraken',
     '{"method":"unsubscribe","result":{"channel":"trade","symbol":"BTC/USD"},"success":true}',
     { kind: 'stream-ack', action: 'unsubscribe', stream: 'trade:BTC/USD' },
   ],
   ['coinbase', '{"channel":"heartbeats","sequence_num":9,"events":[]}', { kind: 'heartbeat', sequence: 9 }],
-  ['coinbase', '{"channel":"l2_data","sequence_num":3,"events":[]}', { kind: 'data', sequence: 3 }],
+  ['coinbase', '{"channel":"l2_data","sequence_num":3,"events":[]}', { ...data(), sequence: 3 }],
+  ['coinbase', '{"channel":"l2_data","events":[{"type":"update","product_id":"BTC-USD"}]}', data('level2:BTC-USD')],
+  [
+    'coinbase',
+    '{"channel":"market_trades","events":[{"trades":[{"product_id":"BTC-USD"},{"product_id":"ETH-USD"}]}]}',
+    data('market_trades:BTC-USD', 'market_trades:ETH-USD'),
+  ],
   ['coinbase', '{"type":"error","message":"bad product"}', refusal(undefined, undefined, 'bad product')],
 ];
+
+function data(...streams: string[]): ControlFrame {
+  return { kind: 'data', streams };
+}
 
 function refusal(id: number | undefined, stream: string | undefined, reason: string): ControlFrame {
   return { kind: 'refusal', id, stream, reason };

@@ -33,10 +33,12 @@ describe('sequence rules', () => {
     expect(judgeRange(applied, first, last)).toBe(verdict);
   });
 
-  it('Coinbase: the first frame of a connection is number 0', () => {
+  it('Coinbase: whatever number the first frame of a connection has, the others follow it', () => {
     expect(judgeCounted(undefined, 0)).toBe('next');
-    expect(judgeCounted(undefined, 1)).toBe('gap');
+    expect(judgeCounted(undefined, 7)).toBe('next');
     expect(judgeCounted(4, 5)).toBe('next');
+    expect(judgeCounted(4, 6)).toBe('gap');
+    expect(judgeCounted(4, 4)).toBe('duplicate');
   });
 });
 

@@ -23,10 +23,9 @@ export function judgeRange(applied: bigint, first: bigint, last: bigint): Sequen
 
 /**
  * One counter over all frames of a connection, data, heartbeats and acks alike: a missing number makes every book of the
- * connection doubtful. `last` is undefined on a new connection, whose first frame is number 0.
+ * connection doubtful. `last` is undefined on a new connection: what its first frame is called is the venue's affair.
  */
 export function judgeCounted(last: number | undefined, next: number): SequenceVerdict {
-  const expected = (last ?? -1) + 1;
-  if (next === expected) return 'next';
-  return next < expected ? 'duplicate' : 'gap';
+  if (last === undefined || next === last + 1) return 'next';
+  return next <= last ? 'duplicate' : 'gap';
 }

@@ -319,7 +319,7 @@ class Draft {
 
   /** A refusal names its request, its stream, its symbol, or nothing: then it answers the oldest request. */
   #takeRefusal(frame: Extract<ControlFrame, { kind: 'refusal' }>): void {
-    const { id, stream, symbol, reason } = frame;
+    const { id, stream, ending, reason } = frame;
     const request = this.#inFlight.find((one) =>
       id !== undefined ? one.id === id : stream === undefined || one.streams.includes(stream),
     );
@@ -327,7 +327,7 @@ class Draft {
       this.effects.push({ kind: 'complain', reason });
       return;
     }
-    const named = stream ?? (symbol && request.streams.find((one) => one.endsWith(symbol)));
+    const named = stream ?? (ending && request.streams.find((one) => one.endsWith(ending)));
     if (named !== undefined && named !== '') {
       this.#giveUp(request.action, named, 'TW_VENUE_REFUSED', reason);
     } else if (request.streams.length === 1) {

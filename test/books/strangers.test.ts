@@ -82,3 +82,86 @@ describe('Binance may send changes', () => {
     expect(asked).toBe(1);
   });
 });
+
+const bitstampBook = (micros: number, bid: string, more = '') =>
+  `{"data":{"timestamp":"1","microtimestamp":"${micros}","bids":[["${bid}","1"]],"asks":[["10","1"]]${more}},"channel":"order_book_btcusd","event":"data"}`;
+
+describe('A frame that cannot be read', () => {
+  const phaseOf = (kind: string) => standIn.status().streams.find((one) => one.kind === kind)!;
+
+  it('takes a book out that nothing else would show to be old, until one can be read', async () => {
+    await stand('bitstamp', {});
+    standIn.say(bitstampBook(1, '9'));
+    await until(() => standIn.counting.size === 1, waited('the book'));
+    standIn.say(bitstampBook(2, '8.123456789'));
+    await until(() => standIn.counting.size === 0, waited('the book to be out'));
+    await until(() => phaseOf('book').reason === 'frame-refused', waited('the feed to say why'));
+    // The same once more is no news.
+    standIn.say(bitstampBook(1, '9'));
+    standIn.say(bitstampBook(3, '8.5'));
+    await until(() => standIn.counting.get('btcusd')?.bids.join() === '1@8.5', waited('the next book'));
+    await until(() => phaseOf('book').phase === 'live', waited('the feed to be live'));
+    expect(standIn.status().counters.errorsByCode).toEqual({ TW_FRAME_PRECISION: 1 });
+  });
+
+  it('is a loss to whoever sums trades, where ids leave numbers out', async () => {
+    await stand('bitstamp', {});
+    const trade = (id: number, amount: string) =>
+      `{"data":{"id":${id},"id_str":"${id}","type":0,"amount_str":"${amount}","price_str":"9","microtimestamp":"1789456400586000"},"channel":"live_trades_btcusd","event":"trade"}`;
+    standIn.say(trade(5, '1'));
+    await until(() => phaseOf('trades').frames === 1, waited('the trade'));
+    const { length } = standIn.losses;
+    standIn.say(trade(9, '1e-8'));
+    await until(() => standIn.losses.length > length, waited('the loss to be told'));
+  });
+
+  it('costs only the book that it names, on a connection whose frames are numbered', async () => {
+    const symbols = ['BTC-USD', 'ETH-USD'];
+    const { answer, frame } = coinbase(() => [level('bid', '9'), level('offer', '10')]);
+    await stand('coinbase', { answer, symbols });
+    await until(() => standIn.counting.size === 2, waited('both books'));
+    const update = (product_id: string, price: string) =>
+      standIn.say(
+        frame({ channel: 'l2_data', events: [{ type: 'update', product_id, updates: [level('bid', price)] }] }),
+      );
+    update('ETH-USD', '9.123456789');
+    update('BTC-USD', '9.5');
+    await until(() => standIn.counting.get('BTC-USD')?.bids[0] === '1@9.5', waited('the other book'));
+    expect(standIn.counting.has('ETH-USD')).toBe(false);
+    await until(() => standIn.counting.has('ETH-USD'), waited('the book to be joined again'));
+    expect(standIn.counting.get('ETH-USD')!.bids).toEqual(['1@9']);
+    expect(standIn.status().counters.reconnections).toBe(0);
+  });
+});
+
+describe('A book that breaks again and again', () => {
+  it('is joined ever more seldom', async () => {
+    await stand('kraken', {
+      settings: { reconnect: { minMs: 20, maxMs: 60_000, jitter: 0, resetAfterMs: 60_000 } },
+      answer: (text, say) => {
+        const { method, params, req_id } = JSON.parse(text) as {
+          method: string;
+          req_id: number;
+          params?: { channel: string; symbol: string[] };
+        };
+        if (params === undefined) return;
+        const [symbol] = params.symbol;
+        say(JSON.stringify({ method, req_id, result: { channel: params.channel, symbol }, success: true }));
+        if (method === 'subscribe' && params.channel === 'book')
+          say(
+            `{"channel":"book","type":"snapshot","data":[{"symbol":"${symbol}","bids":[{"price":9,"qty":1}],"asks":[],"checksum":1,"timestamp":"${TIME}"}]}`,
+          );
+      },
+    });
+    const joins: number[] = [];
+    const isJoin = (text: string) => text.includes('"subscribe"') && text.includes('"book"');
+    await until(() => {
+      const count = standIn.heard.filter(isJoin).length;
+      if (count > joins.length) joins.push(performance.now());
+      return joins.length >= 6;
+    }, waited('six joins'));
+    // 20, 40, 80, 160, 320 ms, and what a tick adds.
+    expect(joins.at(-1)! - joins[0]!).toBeGreaterThan(600);
+    expect(standIn.books).toEqual([]);
+  });
+});

@@ -1,9 +1,10 @@
 // Incremental books: each connection builds its own, in its own kernel, from a snapshot on. The current connection's books
 // are published; a successor's are ready when it takes over.
 //
-//   waiting --snapshot on the stream (Kraken, Coinbase)----------------> following --checksum, gap, thin--> waiting
-//      |                                                                     ^
-//      +--first diff (Binance)--> buffering --REST snapshot that it continues-+
+//   waiting --snapshot on the stream (Kraken, Coinbase)----------------> following --checksum, gap, thin, unreadable--> out
+//    ^ |                                                                     ^                                          |
+//    | +--first diff (Binance)--> buffering --REST snapshot that it continues-+                                         |
+//    +----------------------------------------- the stream is joined again ---------------------------------------------+
 import {
   APPLIED,
   APPLY_CHECKSUM_DIFFERS,
@@ -44,6 +45,8 @@ export interface DeltaReaderOptions<Source extends FrameSource> {
 interface Following {
   readonly stream: Stream;
   readonly route: number;
+  /** The stream is being left: what still comes of it begins nothing. */
+  isOut: boolean;
   isFollowing: boolean;
   /** For a venue whose diffs stand on a REST snapshot. */
   sync: DepthSync;
@@ -68,7 +71,7 @@ export class DeltaReader<Source extends FrameSource> {
   open(stream: Stream, route: number): void {
     this.#books.get(route)?.fetching?.abort();
     this.#kernel.openBook(route, stream.mapped.scale, this.#options.walker.bookCut ?? 0);
-    const fresh = { isFollowing: false, sync: UNSYNCED, buffered: [], fetching: undefined };
+    const fresh = { isOut: false, isFollowing: false, sync: UNSYNCED, buffered: [], fetching: undefined };
     this.#books.set(route, { stream, route, ...fresh });
   }
 
@@ -78,13 +81,25 @@ export class DeltaReader<Source extends FrameSource> {
     for (let index = 0; index < count; index++) {
       const at = index * DELTA_BYTES;
       const book = this.#books.get(deltas.getUint32(at + DELTA_ROUTE, true));
-      if (book === undefined) continue;
+      if (book === undefined || book.isOut) continue;
       const isSnapshot = (deltas.getUint32(at + DELTA_FLAGS, true) & DELTA_IS_SNAPSHOT) !== 0;
       if (this.#options.walker.snapshot !== undefined && !isSnapshot) {
         if (!this.#isNextDiff(book, at, frame)) continue;
       } else if (!isSnapshot && !book.isFollowing) continue;
       this.#apply(book, index, receivedNs);
     }
+  }
+
+  /** The stream is being joined again. */
+  resume(stream: string): void {
+    const book = this.#bookOf(stream);
+    if (book !== undefined) book.isOut = false;
+  }
+
+  /** Something of the stream's book is missing. */
+  miss(stream: Stream, reason: string): void {
+    const book = this.#bookOf(stream.name);
+    if (book?.isOut === false) this.#break(book, reason);
   }
 
   /** Publishes every book: the connection has just become the current one. */
@@ -125,8 +140,13 @@ export class DeltaReader<Source extends FrameSource> {
     } else this.#break(book, reasonOf(code));
   }
 
+  #bookOf(stream: string): Following | undefined {
+    return [...this.#books.values()].find((book) => book.stream.name === stream);
+  }
+
   #break(book: Following, reason: string): void {
     this.open(book.stream, book.route);
+    this.#books.get(book.route)!.isOut = true;
     if (this.#source.role === 'current') book.stream.isBroken = true;
     this.#options.onBroken(this.#source, book.stream, reason);
   }
@@ -145,12 +165,8 @@ export class DeltaReader<Source extends FrameSource> {
       return false;
     }
     if (action === 'resync') {
-      book.stream.gaps++;
-      book.isFollowing = false;
-      if (this.#source.role === 'current') {
-        book.stream.isBroken = true;
-        this.#options.books?.leaveOut(book.stream.symbol);
-      }
+      this.#break(book, 'changes before this one are missing');
+      return false;
     }
     if (book.buffered.length < BUFFERED_MAX) book.buffered.push(frame);
     if (book.fetching === undefined) void this.#fetch(book);

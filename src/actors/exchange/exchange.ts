@@ -13,16 +13,15 @@ import type { SubscriptionEffect } from '../../protocols/venue.ts';
 import type { SharedHistogram } from '../../supervision/telemetry/histogram.ts';
 import { nowNs } from '../../supervision/threads/thread-clock.ts';
 import { isUsable } from '../../venues/feed.ts';
-import { ASKED_WITHIN, patientVenue } from '../../venues/patience.ts';
-import type { ReconnectPolicy } from '../../venues/reconnect.ts';
+import { patientVenue } from '../../venues/patience.ts';
 import { ROTATION, type Rotation, type RotationEvent, rotate, STEADY } from '../../venues/rotation.ts';
 import type { Venue } from '../../venues/venue.ts';
 import { Counters } from './counters.ts';
 import { FrameReader } from './frame-reader.ts';
 import { kernelFor } from './kernel.ts';
-import { isOfAge, lifeOf } from './life.ts';
+import { isOfAge, isPingDue, lifeOf, stateOf } from './life.ts';
 import { Link } from './link.ts';
-import { Redial } from './redial.ts';
+import { policyOf, Redial } from './redial.ts';
 import type { Rehearsal } from './rehearsal.ts';
 import type { Stream } from './stream.ts';
 import type { BookTarget, TradeTarget } from './targets.ts';
@@ -44,8 +43,6 @@ export interface ExchangeOptions {
 }
 
 const NS_PER_MS = 1e6;
-/** A venue that pings us is asked for a sign of life of its own when it has been silent for this long. */
-const PING_AFTER_MS = 15_000;
 
 export class Exchange {
   readonly #options: ExchangeOptions;
@@ -80,6 +77,7 @@ export class Exchange {
       onControl: (link, text, atNs) => this.#control(link, text, atNs),
       onCovered: (stream, atNs) => this.#rotate({ kind: 'covered', stream: stream.name, nowNs: atNs }),
       onBroken: (link, stream, reason) => this.#broken(link, stream, reason),
+      onMissing: (link, reason) => this.#replace(link, reason),
     });
     this.#reader.route(this.#streams);
     this.#connect(nowNs());
@@ -130,8 +128,7 @@ export class Exchange {
     );
     for (const [name, stream] of before) if (!this.#streams.has(name)) this.#leaveOut(stream);
     this.#reader.route(this.#streams);
-    for (const link of this.#links())
-      this.#subscriptions(link, { kind: 'desire', streams: this.#names(), nowNs: nowNs() });
+    for (const link of this.#links()) this.#desire(link, nowNs());
   }
 
   close(): void {
@@ -144,13 +141,11 @@ export class Exchange {
 
   status(): ExchangeStatus {
     const now = nowNs();
-    const isOpen = (this.#current?.openedAtNs ?? 0) > 0;
-    const state = this.#current === undefined ? 'waiting' : isOpen ? 'open' : 'connecting';
     return {
       path: this.#options.path,
       venue: this.#venue.facts.id,
       connection: {
-        state: this.#rotation.phase === 'overlapping' ? 'rotating' : state,
+        state: this.#rotation.phase === 'overlapping' ? 'rotating' : stateOf(this.#current),
         sinceMs: this.#since.ns / NS_PER_MS,
         url: this.#options.wsUrl,
         reason: this.#since.reason,
@@ -166,10 +161,6 @@ export class Exchange {
 
   #links(): Link[] {
     return [this.#current, this.#successor].filter((link) => link !== undefined);
-  }
-
-  #names(): string[] {
-    return [...this.#streams.keys()];
   }
 
   #connect(now: number): void {
@@ -208,8 +199,14 @@ export class Exchange {
   #opened(link: Link): void {
     const now = nowNs();
     if (link === this.#current) this.#since = { ns: now, reason: 'open' };
-    this.#subscriptions(link, { kind: 'desire', streams: this.#names(), nowNs: now });
+    this.#desire(link, now);
     this.#subscriptions(link, { kind: 'opened', nowNs: now });
+  }
+
+  /** Ends a connection that does not serve any more. */
+  #replace(link: Link, reason: string): void {
+    link.end();
+    this.#lost(link, reason);
   }
 
   #lost(link: Link, reason: string): void {
@@ -232,19 +229,14 @@ export class Exchange {
       stream.lose(now, reason);
       this.#leaveOut(stream);
     }
-    this.#redial.connection.ended(this.#policy(), healthyMs, this.#options.random(), now);
+    this.#redial.connection.ended(policyOf(this.#settings), healthyMs, this.#options.random(), now);
     this.#counters.reconnections++;
     this.#since = { ns: now, reason };
   }
 
   #successorFailed(now: number): void {
     this.#counters.rotationsFailed++;
-    this.#redial.successor.ended(this.#policy(), 0, this.#options.random(), now);
-  }
-
-  #policy(): ReconnectPolicy {
-    const { minMs, ...rest } = this.#settings.reconnect;
-    return { baseMs: minMs, ...rest };
+    this.#redial.successor.ended(policyOf(this.#settings), 0, this.#options.random(), now);
   }
 
   #alive(link: Link, receivedNs: number): void {
@@ -257,13 +249,12 @@ export class Exchange {
     if (link.openedAtNs === 0) return;
     const verdict = lifeOf(link, this.#streams.values(), now);
     if (verdict !== 'alive') {
-      link.end();
-      this.#lost(link, verdict);
+      this.#replace(link, verdict);
       return;
     }
+    if (link.rejoins.release(now)) this.#desire(link, now);
     this.#subscriptions(link, { kind: 'tick', nowNs: now });
-    const pingAfterMs = Math.min(PING_AFTER_MS, (this.#settings.aliveWithinMs ?? Infinity) / ASKED_WITHIN);
-    if (now - Math.max(link.heardNs, link.pingedNs, link.openedAtNs) < pingAfterMs * NS_PER_MS) return;
+    if (!isPingDue(link, this.#settings.aliveWithinMs, now)) return;
     link.pingedNs = now;
     link.ping();
   }
@@ -289,6 +280,7 @@ export class Exchange {
         link.send(effect.text);
         break;
       case 'requested':
+        link.reading?.deltas.resume(effect.stream);
         if (link === this.#current) this.#streams.get(effect.stream)?.requested(now);
         break;
       case 'acked':
@@ -361,21 +353,25 @@ export class Exchange {
   /** A stream's book cannot be trusted any more. */
   #broken(link: Link, stream: Stream, reason: string): void {
     stream.gaps++;
-    if (link === this.#current) this.#leaveOut(stream);
-    if (this.#venue.facts.streams[stream.kind]?.gapProof === 'connection-sequence') {
-      link.end();
-      this.#lost(link, reason);
-      return;
+    const now = nowNs();
+    if (link === this.#current) {
+      this.#leaveOut(stream);
+      stream.lose(now, reason);
     }
-    this.#resubscribe(link, stream, reason, nowNs());
+    link.rejoins.leave(stream.name, policyOf(this.#settings), this.#options.random(), now);
+    this.#desire(link, now);
   }
 
   /** Leaving the stream and joining it again brings a new beginning; the others of the connection are not disturbed. */
   #resubscribe(link: Link, stream: Stream, reason: string, now: number): void {
     if (link === this.#current) stream.lose(now, reason);
-    const others = this.#names().filter((name) => name !== stream.name);
-    this.#subscriptions(link, { kind: 'desire', streams: others, nowNs: now });
-    this.#subscriptions(link, { kind: 'desire', streams: this.#names(), nowNs: now });
+    this.#desire(link, now, stream.name);
+    this.#desire(link, now);
+  }
+
+  #desire(link: Link, now: number, without?: string): void {
+    const streams = [...this.#streams.keys()].filter((name) => name !== without && !link.rejoins.isOut(name));
+    this.#subscriptions(link, { kind: 'desire', streams, nowNs: now });
   }
 
   // --- feeds ---
@@ -387,7 +383,7 @@ export class Exchange {
       this.#resubscribe(link, stream, `joined anew: ${stream.reason}`, now);
     }
     if (stream.kind !== 'book' && stream.kind !== 'book-delta') return hasChanged;
-    if (!isUsable(stream.phase) || stream.isBroken || stream.lastFrameNs === 0) this.#leaveOut(stream);
+    if (!isUsable(stream.phase) || stream.lastFrameNs === 0) this.#leaveOut(stream);
     else this.#options.books?.countUntil(stream.symbol, stream.countsUntilMs);
     return hasChanged;
   }

@@ -2,6 +2,7 @@
 import { BOOK_DELTA, BOOK_SNAPSHOT, CONTROL, TRADES } from '../../kernels/assembly/lib/contract.ts';
 import { type DecodeKernel, NO_ROUTE } from '../../kernels/decode.ts';
 import { DECIMALS_DEFAULT } from '../../protocols/book-layout.ts';
+import type { ErrorCode } from '../../protocols/errors/index.ts';
 import { TRADE, TRADE_BYTES } from '../../protocols/trade-layout.ts';
 import type { SharedHistogram } from '../../supervision/telemetry/histogram.ts';
 import { nowNs } from '../../supervision/threads/thread-clock.ts';
@@ -30,6 +31,8 @@ export interface FrameReaderOptions<Source extends FrameSource> {
   /** The successor has shown that nothing of this stream can fall between it and the old connection. */
   onCovered(stream: Stream, atNs: number): void;
   onBroken(source: Source, stream: Stream, reason: string): void;
+  /** Frames of the connection are missing, and nobody knows of which streams. */
+  onMissing(source: Source, reason: string): void;
 }
 
 /** What a name in a frame stands for: a book, trades, or both. */
@@ -55,6 +58,7 @@ const TIMED_MASK = 15;
 export class FrameReader<Source extends FrameSource> {
   readonly #options: FrameReaderOptions<Source>;
   readonly #routes: Route[] = [];
+  #streams: ReadonlyMap<string, Stream> = new Map();
   readonly #sources = new Set<Source>();
   readonly #handovers: TradeHandovers;
   /** The venue numbers all frames of a connection, so one missing number puts all its books in doubt. */
@@ -90,6 +94,7 @@ export class FrameReader<Source extends FrameSource> {
   /** From now on these streams are read; a stream that left keeps its route and is read to nowhere. */
   route(streams: ReadonlyMap<string, Stream>): void {
     const before = this.#routes.map(({ book, trades }) => [book, trades]);
+    this.#streams = streams;
     for (const route of this.#routes) {
       route.book = undefined;
       route.trades = undefined;
@@ -144,7 +149,24 @@ export class FrameReader<Source extends FrameSource> {
         this.#options.onControl(source, frame.toString('utf8'), receivedNs);
         break;
       default:
-        this.#options.counters.refuse(refusalCode(code), reading.kernel.failedAt, frame);
+        this.#refuse(source, reading, refusalCode(code), frame);
+    }
+  }
+
+  /** Whatever a frame that cannot be read says is missing from now on in the streams that it names. */
+  #refuse(source: Source, reading: Reading, code: ErrorCode, frame: Buffer): void {
+    this.#options.counters.refuse(code, reading.kernel.failedAt, frame);
+    const said = this.#options.venue.dialect.classify(frame.toString('utf8'));
+    if (said.kind !== 'data') return;
+    if (said.sequence !== undefined && !this.isNextFrame(source, said.sequence)) return;
+    for (const name of new Set(said.streams)) {
+      const stream = this.#streams.get(name);
+      if (stream?.kind === 'trades') stream.hasUntoldLoss = true;
+      else if (stream?.kind === 'book-delta') reading.deltas.miss(stream, `a frame was refused: ${code}`);
+      else if (stream?.kind === 'book' && source.role === 'current') {
+        stream.isBroken = true;
+        this.#options.books?.leaveOut(stream.symbol);
+      }
     }
   }
 
@@ -153,9 +175,8 @@ export class FrameReader<Source extends FrameSource> {
     const verdict = judgeCounted(source.frameSequence, sequence);
     if (verdict === 'next') source.frameSequence = sequence;
     if (verdict === 'gap') {
-      const stream = this.#routes.find((route) => route.book !== undefined)?.book;
-      const missing = `frames ${(source.frameSequence ?? -1) + 1} to ${sequence - 1} are missing`;
-      if (stream !== undefined) this.#options.onBroken(source, stream, missing);
+      for (const stream of this.#streams.values()) stream.gaps++;
+      this.#options.onMissing(source, `frames ${source.frameSequence! + 1} to ${sequence - 1} are missing`);
     }
     return verdict === 'next';
   }
@@ -172,7 +193,10 @@ export class FrameReader<Source extends FrameSource> {
       return;
     }
     if (sequence === lastSequence) stream.duplicates++;
-    else this.#options.books?.publish(stream.symbol, kernel.book, stream.countsAfter(receivedNs));
+    else {
+      this.#options.books?.publish(stream.symbol, kernel.book, stream.countsAfter(receivedNs));
+      stream.isBroken = false;
+    }
     stream.lastSequence = sequence;
     stream.behindNs = 0;
     stream.heard(receivedNs);

@@ -1,10 +1,17 @@
 import type { ConnectionLimits } from '../../protocols/venue.ts';
+import { ASKED_WITHIN } from '../../venues/patience.ts';
 import type { Link } from './link.ts';
 import type { Stream } from './stream.ts';
 
 const NS_PER_MS = 1e6;
 /** A connection with timer-driven streams that brings no data at all for three times their patience is replaced. */
 const TIMERS_MISSED = 3;
+const PING_AFTER_MS = 15_000;
+
+export function stateOf(link: Link | undefined): 'waiting' | 'connecting' | 'open' {
+  if (link === undefined) return 'waiting';
+  return link.openedAtNs > 0 ? 'open' : 'connecting';
+}
 
 /** Whether an open connection still serves; otherwise why it should be replaced. */
 export function lifeOf(link: Link, streams: Iterable<Stream>, nowNs: number): 'alive' | (string & {}) {
@@ -20,6 +27,12 @@ export function lifeOf(link: Link, streams: Iterable<Stream>, nowNs: number): 'a
   if (nowNs - heardNs > evidenceMs * NS_PER_MS) return `no sign of life for ${evidenceMs} ms`;
   if (nowNs - dataNs > dataMs * NS_PER_MS) return `timer-driven streams brought nothing for ${dataMs} ms`;
   return 'alive';
+}
+
+/** Whether a venue that pings us is to be asked for a sign of life of its own, because it has been silent. */
+export function isPingDue(link: Link, aliveWithinMs: number | null, nowNs: number): boolean {
+  const afterMs = Math.min(PING_AFTER_MS, (aliveWithinMs ?? Number.POSITIVE_INFINITY) / ASKED_WITHIN);
+  return nowNs - Math.max(link.heardNs, link.pingedNs, link.openedAtNs) >= afterMs * NS_PER_MS;
 }
 
 /** Whether it is time for a successor: at the operator's wish, else a quarter of an hour before the venue would end it. */

@@ -8,6 +8,7 @@ import {
 import type { Venue } from '../../venues/venue.ts';
 import { Connection, type ConnectionEvents, type ConnectionOptions } from './connection.ts';
 import type { Reading } from './frame-reader.ts';
+import { Rejoins } from './rejoins.ts';
 
 /** What frames come from, as far as their reader is concerned. */
 export interface FrameSource {
@@ -31,6 +32,7 @@ export class Link implements FrameSource {
   hasHeartbeat = false;
   frameSequence: number | undefined;
   reading: Reading | undefined;
+  readonly rejoins = new Rejoins();
   readonly #connection: Connection;
   readonly #protocol: SubscriptionProtocol;
   #subscriptions: Subscriptions = NO_SUBSCRIPTIONS;

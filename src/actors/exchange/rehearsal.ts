@@ -71,6 +71,7 @@ export class Rehearsal {
       onControl: () => {},
       onCovered: () => {},
       onBroken: () => {},
+      onMissing: () => {},
     });
     const source: FrameSource = {
       role: 'current',

@@ -1,7 +1,14 @@
 import type { StreamStatus } from '../../protocols/exchange.ts';
 import type { MappedSymbol } from '../../protocols/topology.ts';
-import type { FeedEvidence, FeedPhase, FeedReason, StreamFacts, StreamKind } from '../../protocols/venue.ts';
-import { judgeFeed } from '../../venues/feed.ts';
+import type {
+  FeedEvidence,
+  FeedPhase,
+  FeedReason,
+  FeedVerdict,
+  StreamFacts,
+  StreamKind,
+} from '../../protocols/venue.ts';
+import { isUsable, judgeFeed } from '../../venues/feed.ts';
 
 const RETRY_MIN_MS = 5_000;
 const RETRY_MAX_MS = 300_000;
@@ -105,11 +112,18 @@ export class Stream implements FeedEvidence {
 
   /** Judges the stream; true when its phase is another than before. */
   judge(ackWithinMs: number, nowNs: number): boolean {
-    const { phase, reason } = judgeFeed(this.facts.cadence, ackWithinMs, this, nowNs);
+    const { phase, reason } = this.#judged(ackWithinMs, nowNs);
     const hasChanged = phase !== this.phase;
     this.phase = phase;
     this.reason = reason;
     return hasChanged;
+  }
+
+  /** Frames that came are no good while a later one could not be read. */
+  #judged(ackWithinMs: number, nowNs: number): Pick<FeedVerdict, 'phase' | 'reason'> {
+    const verdict = judgeFeed(this.facts.cadence, ackWithinMs, this, nowNs);
+    const isUnread = this.isBroken && this.lastFrameNs > 0 && isUsable(verdict.phase);
+    return isUnread ? { phase: 'stale', reason: 'frame-refused' } : verdict;
   }
 
   /**

@@ -1,5 +1,5 @@
 import type { ControlFrame, Ticker } from '../../protocols/venue.ts';
-import { asArray, asInteger, asObject, asText, type JsonObject, parseObject } from '../json.ts';
+import { asArray, asInteger, asObject, asStrings, asText, type JsonObject, parseObject } from '../json.ts';
 import type { Dialect } from '../venue.ts';
 
 export const binanceDialect: Dialect = {
@@ -10,11 +10,13 @@ export const binanceDialect: Dialect = {
   groupOf: () => '',
 
   classify(text): ControlFrame {
-    if (text.startsWith('[')) return { kind: 'data' };
+    if (text.startsWith('[')) return { kind: 'data', streams: [] };
     const frame = parseObject(text);
     if (frame === undefined) return { kind: 'unknown' };
     if (isShutdown(frame) || isShutdown(asObject(frame['data']))) return { kind: 'notice', reason: 'serverShutdown' };
-    if ('stream' in frame || 'e' in frame || 'lastUpdateId' in frame) return { kind: 'data' };
+    if ('stream' in frame || 'e' in frame || 'lastUpdateId' in frame) {
+      return { kind: 'data', streams: asStrings([frame['stream']]) };
+    }
     const error = asObject(frame['error']) ?? ('code' in frame ? frame : undefined);
     const id = asInteger(frame['id']);
     if (error !== undefined) {

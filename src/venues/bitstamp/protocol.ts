@@ -28,7 +28,8 @@ export const bitstampDialect: Dialect = {
         return { kind: 'refusal', id: undefined, stream, reason };
       }
       default:
-        return event.startsWith('bts:') ? { kind: 'status', text: event } : { kind: 'data' };
+        if (event.startsWith('bts:')) return { kind: 'status', text: event };
+        return { kind: 'data', streams: stream === undefined ? [] : [stream] };
     }
   },
 };

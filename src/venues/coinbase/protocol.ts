@@ -25,7 +25,8 @@ export const coinbaseDialect: Dialect = {
     }
     const number = asInteger(frame['sequence_num']);
     const sequence = number === undefined ? {} : { sequence: number };
-    switch (asText(frame['channel'])) {
+    const channel = asText(frame['channel']);
+    switch (channel) {
       case undefined:
         return { kind: 'unknown' };
       case 'subscriptions':
@@ -33,13 +34,22 @@ export const coinbaseDialect: Dialect = {
       case 'heartbeats':
         return { kind: 'heartbeat', ...sequence };
       default:
-        return { kind: 'data', ...sequence };
+        return { kind: 'data', streams: streamsIn(channel, frame['events']), ...sequence };
     }
   },
 };
 
 function channelOf(stream: string): string {
   return stream.split(':', 1)[0] ?? '';
+}
+
+/** A book's events name their product, those of trades each trade; and the data of level2 comes as l2_data. */
+function streamsIn(channel: string, events: unknown): readonly string[] {
+  const products = asArray(events).flatMap((event) => {
+    const { product_id, trades } = asObject(event) ?? {};
+    return [product_id, ...asArray(trades).map((trade) => asObject(trade)?.['product_id'])];
+  });
+  return asStrings(products).map((product) => coinbaseStream(channel === 'l2_data' ? 'level2' : channel, product));
 }
 
 function subscribedStreams(events: unknown): readonly string[] {

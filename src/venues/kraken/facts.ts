@@ -1,5 +1,8 @@
 import type { VenueFacts } from '../../protocols/venue.ts';
 
+/** Of those that Kraken serves: 10, 25, 100, 500 and 1000 levels a side. */
+export const BOOK_DEPTH = 100;
+
 export const KRAKEN: VenueFacts = {
   id: 'kraken',
   title: 'Kraken',
@@ -7,9 +10,8 @@ export const KRAKEN: VenueFacts = {
   rest: { url: 'https://api.kraken.com', weightPerMinute: 60, weightHeader: undefined },
   symbolForm: { separator: '/', case: 'upper', caseInStreams: 'upper' },
   streams: {
-    // The number is the depth that is asked for; Kraken serves 10, 25, 100, 500 and 1000.
     'book-delta': {
-      name: 'book.100:{symbol}',
+      name: `book.${BOOK_DEPTH}:{symbol}`,
       content: 'delta',
       // A snapshot follows the ack at once, so silence after an ack is suspect within seconds.
       cadence: { kind: 'change', quietAfterMs: 3_000, firstFrameWithinMs: 10_000, evidenceWithinMs: 30_000 },

@@ -1,5 +1,5 @@
 import type { Venue, Walker } from '../venue.ts';
-import { KRAKEN } from './facts.ts';
+import { BOOK_DEPTH, KRAKEN } from './facts.ts';
 import { krakenDialect } from './protocol.ts';
 import { krakenSimulation } from './simulator.ts';
 
@@ -7,7 +7,7 @@ const walker: Walker = {
   routeBy: () => 'symbol',
   decode: (kernel, frame, receivedNs, route, decimals) =>
     kernel.walkers['decodeKraken']!(kernel.take(frame), route, decimals, receivedNs),
-  bookCut: 100,
+  bookCut: BOOK_DEPTH,
 };
 
 export const kraken: Venue = { facts: KRAKEN, dialect: krakenDialect, simulation: krakenSimulation, walker };

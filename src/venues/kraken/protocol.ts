@@ -1,9 +1,8 @@
 // Streams are named CHANNEL[.DEPTH]:SYMBOL, for example book.100:BTC/USD and trade:BTC/USD.
 import type { ControlFrame } from '../../protocols/venue.ts';
-import { asInteger, asObject, asText, type JsonObject, parseObject } from '../json.ts';
+import { asArray, asInteger, asObject, asStrings, asText, type JsonObject, parseObject } from '../json.ts';
 import type { Dialect } from '../venue.ts';
-
-const DEFAULT_DEPTH = 10;
+import { BOOK_DEPTH } from './facts.ts';
 
 interface Channel {
   readonly channel: string;
@@ -37,7 +36,8 @@ export const krakenDialect: Dialect = {
     if (frame === undefined) return { kind: 'unknown' };
     const method = asText(frame['method']);
     if (method !== undefined) return classifyAnswer(method, frame);
-    switch (asText(frame['channel'])) {
+    const channel = asText(frame['channel']);
+    switch (channel) {
       case undefined:
         return { kind: 'unknown' };
       case 'heartbeat':
@@ -45,10 +45,19 @@ export const krakenDialect: Dialect = {
       case 'status':
         return { kind: 'status', text };
       default:
-        return { kind: 'data' };
+        return { kind: 'data', streams: symbolsIn(frame['data']).map((symbol) => streamOf(channel, symbol)) };
     }
   },
 };
+
+function symbolsIn(data: unknown): readonly string[] {
+  return asStrings(asArray(data).map((item) => asObject(item)?.['symbol']));
+}
+
+/** Books come at one depth alone, whether an answer says it or not. */
+function streamOf(channel: string, symbol: string): string {
+  return krakenStream(channel, channel === 'book' ? BOOK_DEPTH : undefined, symbol);
+}
 
 function classifyAnswer(method: string, frame: JsonObject): ControlFrame {
   if (method === 'pong') return { kind: 'heartbeat' };
@@ -56,7 +65,13 @@ function classifyAnswer(method: string, frame: JsonObject): ControlFrame {
   if (reason !== undefined) {
     const symbol = asText(frame['symbol']);
     const id = asInteger(frame['req_id']);
-    return { kind: 'refusal', id, stream: undefined, reason, ...(symbol === undefined ? {} : { symbol }) };
+    return {
+      kind: 'refusal',
+      id,
+      stream: undefined,
+      reason,
+      ...(symbol === undefined ? {} : { ending: `:${symbol}` }),
+    };
   }
   const result = asObject(frame['result']);
   const channel = asText(result?.['channel']);
@@ -64,6 +79,5 @@ function classifyAnswer(method: string, frame: JsonObject): ControlFrame {
   if (channel === undefined || symbol === undefined || (method !== 'subscribe' && method !== 'unsubscribe')) {
     return { kind: 'unknown' };
   }
-  const depth = channel === 'book' ? (asInteger(result?.['depth']) ?? DEFAULT_DEPTH) : undefined;
-  return { kind: 'stream-ack', action: method, stream: krakenStream(channel, depth, symbol) };
+  return { kind: 'stream-ack', action: method, stream: streamOf(channel, symbol) };
 }
