@@ -93,6 +93,9 @@ async function up(read: ReadConfiguration, options: Settings): Promise<number> {
       postgres,
       redis,
       onWarning: (warning) => log.warn(warning),
+      onConfigured: ({ kernel }) => {
+        log.level = kernel.log.level;
+      },
     });
     const running = program;
     logLifecycle(running.system.events, log);

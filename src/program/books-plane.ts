@@ -115,6 +115,7 @@ export class BooksPlane {
         return { args };
       },
       idle: idleOf(placement),
+      shutdownMs: node.supervision.shutdownMs,
       ...(cpu !== undefined && { cpu }),
       onWarning: this.#options.onWarning,
     });

@@ -10,7 +10,6 @@ import type { HealthPart } from '../protocols/console-api.ts';
 import type { ExchangeStatus, TradeEdge, TradeRoute } from '../protocols/exchange.ts';
 import type { PartitionCommand, PartitionReply } from '../protocols/partition.ts';
 import type {
-  KlinePersistenceSettings,
   PartitionWorkerSettings,
   SpillSettings,
   SymbolManagerSettings,
@@ -56,7 +55,6 @@ export interface KlinesPlaneOptions {
   readonly resubscribe: (venue: string, symbol: string) => void;
   /** Resolves when the venue's trades go where the routes of this moment say. */
   readonly routeTrades: (venue: string) => Promise<void>;
-  readonly settings: () => KlinePersistenceSettings;
   /** Venue connections of the configuration that is being run. */
   readonly connections: () => number;
   readonly onWarning: (warning: string) => void;
@@ -88,6 +86,7 @@ export class KlinesPlane {
   readonly shares = new FeedShares(this.symbols);
   readonly #moves: SymbolMoves;
   #discovery: SymbolDiscovery | undefined;
+  #manager: SymbolManagerSettings | undefined;
   readonly #orphans = new OrphanedBars((worker) => this.#lastShown(worker));
   readonly #recoveries: ReadonlyMap<string, KlineRecovery>;
   readonly #healers: readonly GapHealer[];
@@ -123,7 +122,7 @@ export class KlinesPlane {
       nowMs: () => performance.now(),
     });
     this.#healers = gapHealers(VENUES, {
-      settings: () => options.settings().heal,
+      settings: () => this.#manager!.heal,
       link: this.#links?.healer,
       repair: (venue) => this.#repairOf(venue),
       symbols: this.symbols,
@@ -247,6 +246,7 @@ export class KlinesPlane {
         return { args: line.begin(intervals, isStored ? [READER.persistence, READER.live] : [READER.live]) };
       },
       idle: idleOf(placement),
+      shutdownMs: node.supervision.shutdownMs,
       hangMs: HANG_MS,
       ...(cpu !== undefined && { cpu }),
       onWarning: this.#options.onWarning,
@@ -323,10 +323,11 @@ export class KlinesPlane {
   }
 
   #desk(node: TopologyNode<'symbol-manager'>, { id, backoff }: Place) {
-    const { repair, clockSyncMs } = this.#options.settings();
-    let { settings } = node;
+    this.#manager = node.settings;
+    const settings = () => this.#manager!;
+    const { repair, clockSyncMs } = node.settings;
     this.#discovery ??= new SymbolDiscovery({
-      settings,
+      settings: node.settings,
       symbols: this.symbols,
       workers: () => [...this.#staffed.keys()],
       nowMs: () => performance.now(),
@@ -334,10 +335,10 @@ export class KlinesPlane {
       remove: (worker, index) => this.#remove(worker, index),
     });
     const discovery = this.#discovery;
-    discovery.reconfigure(settings);
+    discovery.reconfigure(node.settings);
     const withTickers = () =>
       KNOWN_VENUES.filter(({ id, tellsSymbols }) => {
-        return tellsSymbols && (this.symbols.venues.includes(id) || settings.discovery.includes(id));
+        return tellsSymbols && (this.symbols.venues.includes(id) || settings().discovery.includes(id));
       });
     const behaviour = klineDesk({
       lines: () => [...this.#staffed.values()],
@@ -351,13 +352,13 @@ export class KlinesPlane {
       healers: this.#healers,
       discovery,
       moves: this.#moves,
-      ackTimeoutMs: () => settings.ackTimeoutMs,
+      ackTimeoutMs: () => settings().ackTimeoutMs,
       tickers: () => withTickers().map(({ id }) => this.#tickers(id, discovery)),
     });
     return {
       spec: actor({ id, backoff, shutdown: node.supervision.shutdownMs, behaviour }),
       reconfigure: (next: SymbolManagerSettings) => {
-        settings = next;
+        this.#manager = next;
         discovery.reconfigure(next);
       },
     };

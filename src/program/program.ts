@@ -16,7 +16,7 @@ import { actor } from '../supervision/spec.ts';
 import { ActorSystem } from '../supervision/system.ts';
 import { type ApplyOutcome, TopologyApplier } from '../supervision/topology/apply.ts';
 import { compileTopology, treeOf } from '../supervision/topology/compile.ts';
-import { persistence, spill as spillSettings } from '../supervision/topology/compile-settings.ts';
+import { spill as spillSettings } from '../supervision/topology/compile-settings.ts';
 import { TopologyControl } from '../supervision/topology/control.ts';
 import type { ConfigFiles, Configuration } from '../supervision/topology/load.ts';
 import { KNOWN_VENUES } from '../venues/index.ts';
@@ -39,6 +39,8 @@ export interface ProgramOptions {
   readonly postgres: ServerAvailability;
   readonly redis: ServerAvailability;
   readonly onWarning: (warning: string) => void;
+  /** Hears of each configuration that took while the program ran. */
+  readonly onConfigured?: (configuration: Configuration) => void;
 }
 
 const START_DEADLINE_MS = 60_000;
@@ -110,7 +112,6 @@ export class Program {
       refreshExchanges: () => this.books.refreshExchanges(),
       resubscribe: (venue, symbol) => this.books.resubscribe(venue, symbol),
       routeTrades: (venue) => this.books.routeTrades(venue),
-      settings: () => persistence(this.#configuration),
       connections: () => compileTopology(this.#configuration).nodes.filter(({ kind }) => kind === 'exchange').length,
       onWarning: options.onWarning,
     });
@@ -133,6 +134,7 @@ export class Program {
       (configuration, files) => {
         this.#configuration = configuration;
         this.#files = files;
+        options.onConfigured?.(configuration);
       },
       (configuration) => this.#treeOf(configuration),
     );
@@ -244,6 +246,7 @@ export class Program {
         spec: actor({
           id,
           backoff,
+          shutdown: node.supervision.shutdownMs,
           behaviour: consoleBehaviour(node.settings, this.#sources, (url) => {
             this.#consoleUrl = url;
           }),

@@ -14,8 +14,10 @@ import { isWanted } from '../protocols/symbols.ts';
 import type { SymbolManagerSettings } from '../protocols/topology.ts';
 import type { KlineSymbol, KlineSymbols } from './kline-symbols.ts';
 
+type DiscoverySettings = Omit<SymbolManagerSettings, 'repair' | 'heal' | 'clockSyncMs'>;
+
 export interface SymbolDiscoveryOptions {
-  readonly settings: SymbolManagerSettings;
+  readonly settings: DiscoverySettings;
   readonly symbols: KlineSymbols;
   readonly workers: () => readonly number[];
   readonly nowMs: () => number;
@@ -34,7 +36,7 @@ const OFFER_AGAIN_MS = 5_000;
 
 export class SymbolDiscovery {
   readonly #options: SymbolDiscoveryOptions;
-  #settings: SymbolManagerSettings;
+  #settings: DiscoverySettings;
   #state: ManagerState;
   /** When each discovered symbol was last on its venue's ticker, and when the venue's ticker last came. */
   readonly #seenMs = new Map<string, number>();
@@ -54,7 +56,7 @@ export class SymbolDiscovery {
   }
 
   /** Other patterns or limits: what they do not let in any more is removed. */
-  reconfigure(settings: SymbolManagerSettings): void {
+  reconfigure(settings: DiscoverySettings): void {
     this.#settings = settings;
     this.#state = { ...this.#state, settings: limitsOf(settings) };
     this.#removeGone();
@@ -168,7 +170,7 @@ export class SymbolDiscovery {
   }
 }
 
-function limitsOf({ ackTimeoutMs, maxSymbols }: SymbolManagerSettings) {
+function limitsOf({ ackTimeoutMs, maxSymbols }: DiscoverySettings) {
   return {
     ackWithinMs: ackTimeoutMs,
     perWorkerMax: BARS_DEFAULTS.symbolsMax,

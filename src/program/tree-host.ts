@@ -6,10 +6,12 @@ import type { ActorKind, Placement, SettingsOf, SupervisionSettings, TopologyNod
 import type { ActorInfo } from '../supervision/inspect.ts';
 import { type LoopThreadSpec, loopThread } from '../supervision/remote/loop-thread-child.ts';
 import type { ChildSpec } from '../supervision/spec.ts';
-import { type Supervisor, supervisor } from '../supervision/supervisor.ts';
+import type { Supervisor } from '../supervision/supervisor.ts';
+import { supervisor } from '../supervision/supervisor-spec.ts';
 import type { ActorSystem } from '../supervision/system.ts';
 import { observedCpus } from '../supervision/threads/pin.ts';
 import type { TopologyHealth, TopologyHost } from '../supervision/topology/apply.ts';
+import { digestOf } from '../supervision/topology/compile.ts';
 
 /** What a factory is given beside its node. */
 export interface Place {
@@ -130,11 +132,15 @@ export class TreeHost implements TopologyHost {
   }
 
   async reconfigure(node: TopologyNode, previous: TopologyNode): Promise<void> {
-    const placed = this.#placed.get(node.path);
-    if (placed?.reconfigure === undefined && node.kind !== 'supervisor' && node.kind !== 'system') {
-      return this.move(node, previous);
+    const { strategy, intensity, backoff } = node.supervision;
+    if (node.kind === 'system') this.#supervisors.get(`/${THREADS}`)!.reconfigure({ intensity });
+    else if (node.kind === 'supervisor') {
+      this.#supervisors.get(node.path)!.reconfigure({ strategy, intensity });
+      this.#system.root.setBackoff(idOf(node.path), backoff);
+    } else this.#parentOf(node.path).setBackoff(idOf(node.path), backoff);
+    if (digestOf(node.settings) !== digestOf(previous.settings)) {
+      await this.#placed.get(node.path)?.reconfigure?.(node.settings as never);
     }
-    await placed?.reconfigure?.(node.settings as never);
     this.#nodes.set(node.path, node);
   }
 

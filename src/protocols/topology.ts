@@ -39,11 +39,6 @@ export interface SupervisionSettings {
   };
 }
 
-export interface RateLimit {
-  readonly count: number;
-  readonly periodMs: number;
-}
-
 /** A symbol of a venue, and the instrument that it is. */
 export interface MappedSymbol {
   readonly instrument: string;
@@ -70,7 +65,6 @@ export interface ExchangeSettings {
   readonly handshakeTimeoutMs: number;
   readonly rotateAfterMs: number | null;
   readonly maxFrameBytes: number;
-  readonly restWeight: RateLimit | null;
   readonly reconnect: {
     readonly minMs: number;
     readonly maxMs: number;
@@ -184,14 +178,15 @@ export interface SymbolManagerSettings {
   readonly goneAfterMs: number;
   readonly maxSymbols: number;
   readonly workers: number;
+  /** Whether trades that are missing are fetched. */
+  readonly repair: boolean;
+  readonly heal: HealSettings;
+  readonly clockSyncMs: number;
 }
 
 export interface KlinePersistenceSettings {
   readonly everyMs: number;
   readonly pendingBars: number;
-  readonly repair: boolean;
-  readonly heal: HealSettings;
-  readonly clockSyncMs: number;
 }
 
 /** How stored gap bars are replaced by the venue's own. */
@@ -214,15 +209,10 @@ export interface SystemSettings {
   readonly postgres: ServerSettings;
   readonly redis: ServerSettings;
   readonly symbolsMax: number;
-  readonly actorsMax: number;
   readonly logLevel: string;
   readonly shutdown: { readonly drainMs: number; readonly deadlineMs: number };
-  readonly apply: {
-    readonly watch: boolean;
-    readonly debounceMs: number;
-    readonly healthDeadlineMs: number;
-    readonly stableForMs: number;
-  };
+  readonly watching: { readonly enabled: boolean; readonly debounceMs: number };
+  readonly apply: { readonly healthDeadlineMs: number; readonly stableForMs: number };
   readonly simulation: { readonly port: number; readonly seed: number };
 }
 

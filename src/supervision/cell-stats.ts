@@ -1,5 +1,4 @@
-import { TapeworksError } from '../protocols/errors/index.ts';
-import type { ActorInfo, FailureInfo } from './inspect.ts';
+import { type ActorInfo, type FailureInfo, failureInfo } from './inspect.ts';
 import { LatencyRecorder } from './latency.ts';
 
 /** What a cell counts over all its lives. */
@@ -12,8 +11,7 @@ export class CellStats {
   #lastFailure: FailureInfo | undefined;
 
   failed(error: Error, atMs: number): void {
-    const code = error instanceof TapeworksError ? error.code : undefined;
-    this.#lastFailure = { message: error.message, code, atMs };
+    this.#lastFailure = failureInfo(error, atMs);
   }
 
   info(

@@ -1,3 +1,5 @@
+import { TapeworksError } from '../protocols/errors/index.ts';
+
 /** One actor as an operator sees it. */
 export interface ActorInfo {
   readonly path: string;
@@ -58,6 +60,10 @@ export interface FailureInfo {
   readonly message: string;
   readonly code: string | undefined;
   readonly atMs: number;
+}
+
+export function failureInfo(error: Error, atMs: number): FailureInfo {
+  return { message: error.message, code: error instanceof TapeworksError ? error.code : undefined, atMs };
 }
 
 export interface MailboxInfo {

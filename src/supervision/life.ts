@@ -2,6 +2,7 @@ import { TapeworksError } from '../protocols/errors/index.ts';
 import type { ActorContext, Stash, Timers } from './actor.ts';
 import type { Ask } from './ask.ts';
 import type { Clock } from './clock.ts';
+import { deferred } from './deferred.ts';
 
 /** What belongs to one life of a cell and ends with it, so that nothing of an earlier life can reach a later one. */
 export class Life<M, S> {
@@ -27,18 +28,16 @@ export class Life<M, S> {
   isOver = false;
   /** Nothing of it is waited for any more: what it still does was abandoned. */
   isClosed = false;
-  /** Resolves when nothing of this life is waited for any more. */
-  readonly closed: Promise<void>;
-  readonly #close: () => void;
+  readonly #closed = deferred<void>();
 
   constructor(incarnation: number, clock: Clock, onTimer: (timer: PendingTimer<M>) => void) {
     this.incarnation = incarnation;
     this.timers = new LifeTimers(clock, onTimer);
-    let close = () => {};
-    this.closed = new Promise((resolve) => {
-      close = resolve;
-    });
-    this.#close = close;
+  }
+
+  /** Resolves when nothing of this life is waited for any more. */
+  get closed(): Promise<void> {
+    return this.#closed.promise;
   }
 
   /** Takes no more messages and no more timers. Unanswered questions fail now: nobody will answer them. */
@@ -52,7 +51,7 @@ export class Life<M, S> {
   close(): void {
     this.isClosed = true;
     this.aborter.abort();
-    this.#close();
+    this.#closed.resolve();
   }
 }
 

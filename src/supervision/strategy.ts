@@ -79,7 +79,9 @@ export type SupervisorEvent =
   | { readonly kind: 'revive'; readonly id: string }
   | { readonly kind: 'delete'; readonly id: string }
   /** An operator's restart: a new life at once, not counted as a failure. */
-  | { readonly kind: 'bounce'; readonly id: string };
+  | { readonly kind: 'bounce'; readonly id: string }
+  | { readonly kind: 'policy'; readonly policy: Partial<Pick<SupervisorPolicy, 'strategy' | 'intensity'>> }
+  | { readonly kind: 'backoff'; readonly id: string; readonly backoff: Backoff };
 
 export type SupervisorEffect =
   | { readonly kind: 'start'; readonly id: string }
@@ -159,6 +161,13 @@ function mark(state: SupervisorState, event: SupervisorEvent, around: Surroundin
       const child = find(state, event.id);
       if (child === undefined || !child.wanted) return [state, []];
       return [change(state, event.id, { mustHalt: isUp(child), notBeforeMs: 0, failuresInARow: 0 }), []];
+    }
+    case 'policy':
+      return [{ ...state, policy: { ...state.policy, ...event.policy } }, []];
+    case 'backoff': {
+      const { id, backoff } = event;
+      const child = find(state, id);
+      return [child === undefined ? state : change(state, id, { policy: { ...child.policy, backoff } }), []];
     }
   }
 }

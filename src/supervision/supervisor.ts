@@ -2,60 +2,27 @@
 // It lives in a place of its host like any actor, handles one event at a time, and is itself a child of the supervisor
 // above it; so a supervisor that gives up is a failure of the one above.
 import { asError, invariant, TapeworksError } from '../protocols/errors/index.ts';
+import type { Backoff } from './backoff.ts';
 import type { Child } from './child.ts';
+import { type Deferred, deferred } from './deferred.ts';
 import type { Place } from './host.ts';
-import type { ActorInfo, FailureInfo } from './inspect.ts';
+import { type ActorInfo, type FailureInfo, failureInfo } from './inspect.ts';
 import type { Runtime } from './runtime.ts';
 import type { ChildSpec } from './spec.ts';
 import { checkChild, checkSupervisor } from './spec-checks.ts';
 import {
-  type AutoShutdown,
   decide,
   type ExitReason,
   initialSupervisor,
-  type Strategy,
   type SupervisorEffect,
   type SupervisorEvent,
+  type SupervisorPolicy,
   type SupervisorState,
 } from './strategy.ts';
+import type { SupervisorOptions } from './supervisor-spec.ts';
 import { type Waiter, Waiters } from './waiters.ts';
 
-export interface SupervisorOptions {
-  readonly id: string;
-  readonly strategy?: Strategy;
-  readonly intensity?: { readonly restarts: number; readonly periodMs: number };
-  readonly autoShutdown?: AutoShutdown;
-  readonly restart?: ChildSpec['restart'];
-  readonly significant?: boolean;
-  readonly backoff?: NonNullable<ChildSpec['backoff']>;
-  /** Started in this order, stopped in reverse; in a pool, side by side. */
-  readonly children?: readonly ChildSpec[];
-}
-
-export interface SupervisorSpec extends ChildSpec {
-  /** The running supervisor, once it is placed. */
-  readonly supervisor: Supervisor;
-}
-
 const DEFAULT_INTENSITY = { restarts: 10, periodMs: 60_000 };
-
-export function supervisor(options: SupervisorOptions): SupervisorSpec {
-  let placed: Supervisor | undefined;
-  return {
-    id: options.id,
-    restart: options.restart ?? 'permanent',
-    ...(options.significant !== undefined && { significant: options.significant }),
-    ...(options.backoff !== undefined && { backoff: options.backoff }),
-    get supervisor() {
-      invariant(placed !== undefined, 'a supervisor is used only after it is placed', { id: options.id });
-      return placed;
-    },
-    place(runtime, parent, path) {
-      placed = new Supervisor(runtime, parent, path, options);
-      return placed;
-    },
-  };
-}
 
 type Posted = Exclude<SupervisorEvent, { readonly kind: 'start' }> | { readonly kind: 'start' };
 
@@ -82,7 +49,7 @@ export class Supervisor implements Child {
   #isRemoved = false;
   #cancelTick = () => {};
   #starting: { resolve(): void; reject(error: Error): void } | undefined;
-  #halting: { readonly promise: Promise<void>; resolve(): void } | undefined;
+  #halting: Deferred<void> | undefined;
 
   constructor(runtime: Runtime, parent: Place | undefined, path: string, options: SupervisorOptions) {
     this.path = path;
@@ -127,11 +94,7 @@ export class Supervisor implements Child {
   halt(): Promise<void> {
     if (this.#state.mode === 'stopped' && this.#starting === undefined) return Promise.resolve();
     if (this.#halting === undefined) {
-      let resolve = () => {};
-      const promise = new Promise<void>((done) => {
-        resolve = done;
-      });
-      this.#halting = { promise, resolve };
+      this.#halting = deferred();
       this.#post({ kind: 'stop' });
     }
     return this.#halting.promise;
@@ -190,6 +153,19 @@ export class Supervisor implements Child {
   restartChild(id: string): void {
     this.#mustHave(id);
     this.#post({ kind: 'bounce', id });
+  }
+
+  /** Restarts are decided and counted by this from now on. */
+  reconfigure(policy: Partial<Pick<SupervisorPolicy, 'strategy' | 'intensity'>>): void {
+    checkSupervisor(this.path, { ...this.#state.policy, ...policy });
+    this.#post({ kind: 'policy', policy });
+  }
+
+  /** How long a child waits before a restart, from its next failure on. */
+  setBackoff(id: string, backoff: Backoff): void {
+    this.#mustHave(id);
+    this.#specs = this.#specs.map((spec) => (spec.id === id ? { ...spec, backoff } : spec));
+    this.#post({ kind: 'backoff', id, backoff });
   }
 
   child(id: string): Child | undefined {
@@ -303,10 +279,7 @@ export class Supervisor implements Child {
         break;
       }
       case 'tick-at':
-        this.#cancelTick();
-        this.#cancelTick = this.#runtime.clock.after(Math.max(0, effect.atMs - this.#runtime.clock.now()), () =>
-          this.#post({ kind: 'tick' }),
-        );
+        this.#tickAt(effect.atMs);
         break;
       case 'ready':
         this.#runtime.events.emit({ kind: 'started', path: this.path, incarnation: this.#incarnation });
@@ -317,6 +290,12 @@ export class Supervisor implements Child {
         this.#finished(effect.reason);
         break;
     }
+  }
+
+  #tickAt(atMs: number): void {
+    const { clock } = this.#runtime;
+    this.#cancelTick();
+    this.#cancelTick = clock.after(Math.max(0, atMs - clock.now()), () => this.#post({ kind: 'tick' }));
   }
 
   #startLife(id: string): void {
@@ -353,11 +332,7 @@ export class Supervisor implements Child {
   #finished(reason: ExitReason): void {
     this.#cancelTick();
     this.#runtime.events.emit({ kind: 'stopped', path: this.path, reason: reason.kind });
-    if (reason.kind === 'failure') {
-      const { error } = reason;
-      const code = error instanceof TapeworksError ? error.code : undefined;
-      this.#lastFailure = { message: error.message, code, atMs: this.#runtime.clock.now() };
-    }
+    if (reason.kind === 'failure') this.#lastFailure = failureInfo(reason.error, this.#runtime.clock.now());
     const starting = this.#starting;
     const halting = this.#halting;
     this.#starting = undefined;

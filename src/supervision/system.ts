@@ -13,7 +13,8 @@ import { Registry } from './registry.ts';
 import { ThreadedActor } from './remote/threaded-actor.ts';
 import type { Runtime } from './runtime.ts';
 import { type ExitReason, SHUTDOWN } from './strategy.ts';
-import { Supervisor, type SupervisorOptions } from './supervisor.ts';
+import { Supervisor } from './supervisor.ts';
+import type { SupervisorOptions } from './supervisor-spec.ts';
 
 export interface SystemOptions {
   readonly thread?: string;

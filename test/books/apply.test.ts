@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Program } from '../../src/program/program.ts';
 import { flatten } from '../../src/supervision/inspect.ts';
 import { type Simulator, startSimulator } from '../../src/venues/simulation/simulator.ts';
-import { firstSummary, startBooks } from './harness.ts';
+import { BookWatch, firstSummary, startBooks } from './harness.ts';
 
 const KERNEL = 'grpc: { port: 0 }\nhttp: { port: 0 }\ntopology: { healthDeadline: 3s, stableFor: 200ms }\n';
 const OTHERS = 'klines: { enabled: false }\ningest: { enabled: false }\n';
@@ -25,6 +25,7 @@ const MOVED = TWO_SYMBOLS.replace('bitstamp: {} }', 'bitstamp: { thread: elsewhe
 let simulator: Simulator;
 let program: Program;
 let port: number;
+const levels: string[] = [];
 const apply = (topology: string, kernel = KERNEL) =>
   program.control.apply({ files: { 'kernel.yaml': kernel, 'topology.yaml': `${topology}${OTHERS}` } });
 const paths = () =>
@@ -34,7 +35,9 @@ const paths = () =>
 
 beforeAll(async () => {
   simulator = await startSimulator({ port: 0, seed: 5, rate: 20 });
-  ({ program, port } = await startBooks(simulator, ONE_SYMBOL));
+  ({ program, port } = await startBooks(simulator, ONE_SYMBOL, '', {
+    onConfigured: ({ kernel }) => levels.push(kernel.log.level),
+  }));
 });
 afterAll(async () => {
   await program?.stop();
@@ -57,6 +60,20 @@ describe('the running program', () => {
     await expect.poll(publisher, { timeout: 10_000 }).toMatchObject({ incarnation: 2, state: 'running' });
     port = ((await program.system.summary('/serving/publisher')) as { port: number }).port;
     await firstSummary(port, { symbols: ['ETH-USD'] }, () => true);
+  });
+
+  it('takes other supervision and another log level without a word to its subscribers', async () => {
+    const watch = new BookWatch(port, ['BTC-USD']);
+    await expect.poll(() => watch.received).toBeGreaterThan(0);
+    const supervision = 'supervision: { serving: { intensity: 3, backoff: { min: 7ms } }, feeds: { period: 7s } }\n';
+    expect(await apply(`${TWO_SYMBOLS}${supervision}`, `${KERNEL}log: { level: debug }\n`)).toMatchObject({
+      kind: 'applied',
+    });
+    expect(levels.at(-1)).toBe('debug');
+    const before = watch.received;
+    await expect.poll(() => watch.received).toBeGreaterThan(before);
+    watch.close();
+    expect(await apply(TWO_SYMBOLS)).toMatchObject({ kind: 'applied' });
   });
 
   it('moves an exchange to another thread, and gives up the thread that nobody is on', async () => {

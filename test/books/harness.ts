@@ -71,9 +71,14 @@ export function programOn(
 }
 
 /** The program with the order-book plane alone, against a simulator. */
-export async function startBooks(simulator: Pick<Simulator, 'endpoints'>, topology: string, kernel = '') {
+export async function startBooks(
+  simulator: Pick<Simulator, 'endpoints'>,
+  topology: string,
+  kernel = '',
+  more: Partial<ProgramOptions> = {},
+) {
   const alone = `${topology}\nklines: { enabled: false }\ningest: { enabled: false }\n`;
-  const program = programOn(simulator, alone, {}, kernel);
+  const program = programOn(simulator, alone, more, kernel);
   const outcome = await program.start();
   if (outcome.kind !== 'applied') throw new Error(JSON.stringify(outcome));
   const { port } = (await program.system.summary('/serving/publisher')) as { port: number };

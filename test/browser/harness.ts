@@ -6,7 +6,7 @@ import type { HealthView } from '../../src/protocols/console-api.ts';
 import { loopThread } from '../../src/supervision/remote/loop-thread-child.ts';
 import { threadedActor } from '../../src/supervision/remote/threaded-actor.ts';
 import { actor } from '../../src/supervision/spec.ts';
-import { supervisor } from '../../src/supervision/supervisor.ts';
+import { supervisor } from '../../src/supervision/supervisor-spec.ts';
 import { ActorSystem } from '../../src/supervision/system.ts';
 import type { ProbeMessage } from '../threads/probe-actor.ts';
 import { childrenOf, demoTopology, type Refs, shippedTopology } from './demo-topology.ts';

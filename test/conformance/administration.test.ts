@@ -1,6 +1,6 @@
 // OTP supervisor suite: what the owner of a supervisor can ask of it while it runs.
 import { describe, expect, it } from 'vitest';
-import { supervisor } from '../../src/supervision/supervisor.ts';
+import { supervisor } from '../../src/supervision/supervisor-spec.ts';
 import { Stage } from '../../src/supervision/testing/stage.ts';
 import { AT_ONCE, Case, Probes } from './probe.ts';
 
@@ -61,6 +61,24 @@ describe('children are added, stopped, revived and deleted', () => {
     expect(run.stage.system.deadLetters.recent().map((letter) => letter.reason)).toEqual(['left-behind', 'terminated']);
     await run.stage.advance(1000);
     expect(run.children).toBe('a:dead');
+    await run.stop();
+  });
+
+  it('another intensity, strategy and backoff hold from the next failure on, also in the next life', async () => {
+    const run = await Case.started({ intensity: { restarts: 0, periodMs: 1000 } }, (probes) => [
+      ...[probes.child('a'), probes.child('b')],
+    ]);
+    run.sup.reconfigure({ intensity: { restarts: 1, periodMs: 1000 }, strategy: 'rest_for_one' });
+    expect(await run.tell('a', 'fail')).toEqual(['-a failure', '-b shutdown', '+a', '+b']);
+    run.sup.setBackoff('b', { ...AT_ONCE, minMs: 500, maxMs: 500 });
+    await run.stage.advance(1000);
+    expect(await run.tell('b', 'fail')).toEqual(['-b failure']);
+    await run.stage.advance(500);
+    expect(run.probes.news()).toEqual(['+b']);
+    run.stage.system.restart('/sup');
+    await run.stage.advance(1000);
+    expect(await run.tell('b', 'fail')).toEqual(['-b failure']);
+    expect(() => run.sup.reconfigure({ intensity: { restarts: -1, periodMs: 1 } })).toThrow('0 or more');
     await run.stop();
   });
 

@@ -3,7 +3,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Behaviour } from '../../src/supervision/actor.ts';
 import { actor } from '../../src/supervision/spec.ts';
-import { supervisor } from '../../src/supervision/supervisor.ts';
+import { supervisor } from '../../src/supervision/supervisor-spec.ts';
 import { breathe, Stage } from '../../src/supervision/testing/stage.ts';
 import { AT_ONCE, Case, Probes } from './probe.ts';
 

@@ -1,12 +1,8 @@
 import type { ActorContext } from '../../src/supervision/actor.ts';
 import type { ActorOptions, ActorSpec, ChildSpec } from '../../src/supervision/spec.ts';
 import { actor } from '../../src/supervision/spec.ts';
-import {
-  type Supervisor,
-  type SupervisorOptions,
-  type SupervisorSpec,
-  supervisor,
-} from '../../src/supervision/supervisor.ts';
+import type { Supervisor } from '../../src/supervision/supervisor.ts';
+import { type SupervisorOptions, type SupervisorSpec, supervisor } from '../../src/supervision/supervisor-spec.ts';
 import { Stage } from '../../src/supervision/testing/stage.ts';
 
 /** What a probe can be told: to end by itself in one way or another, or to note that it was reached. */

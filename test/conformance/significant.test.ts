@@ -1,7 +1,7 @@
 // OTP supervisor suite: significant children and supervisors that end with them.
 import { describe, expect, it } from 'vitest';
 import type { AutoShutdown, RestartType, Strategy } from '../../src/supervision/strategy.ts';
-import { supervisor } from '../../src/supervision/supervisor.ts';
+import { supervisor } from '../../src/supervision/supervisor-spec.ts';
 import { Case, type ProbeCommand, type Probes } from './probe.ts';
 
 const OFTEN = { restarts: 5, periodMs: 1000 };

@@ -1,7 +1,7 @@
 // OTP supervisor suite: sup_start_*. One difference runs through them: in OTP a child that fails to start fails the start
 // of its supervisor; here it is backed off and retried, and fails the start only when the intensity is exceeded.
 import { describe, expect, it } from 'vitest';
-import { supervisor } from '../../src/supervision/supervisor.ts';
+import { supervisor } from '../../src/supervision/supervisor-spec.ts';
 import { Stage } from '../../src/supervision/testing/stage.ts';
 import { AT_ONCE, Case, codeOf, Probes } from './probe.ts';
 

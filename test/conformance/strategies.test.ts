@@ -1,7 +1,7 @@
 // OTP supervisor suite: the restart strategies, each with its base case, its escalation, and a failure in mid-restart.
 import { describe, expect, it } from 'vitest';
 import type { Strategy } from '../../src/supervision/strategy.ts';
-import { supervisor } from '../../src/supervision/supervisor.ts';
+import { supervisor } from '../../src/supervision/supervisor-spec.ts';
 import { Stage } from '../../src/supervision/testing/stage.ts';
 import { AT_ONCE, Case, Probes } from './probe.ts';
 

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import type { Ref } from '../../src/protocols/ref.ts';
-import { supervisor } from '../../src/supervision/supervisor.ts';
+import { supervisor } from '../../src/supervision/supervisor-spec.ts';
 import { Stage } from '../../src/supervision/testing/stage.ts';
 import { spreadAlarm } from './spread-alarm/actor.ts';
 import { receive, type SpreadAlarmMessage, type SymbolState, type Wish } from './spread-alarm/behaviour.ts';

@@ -19,7 +19,7 @@ describe.each(VENUES.map((venue) => [venue.facts.title, venue] as const))('a reh
     const settings: ExchangeSettings = {
       ...{ venue: venue.facts.id, connection: 0, wsUrl: null, restUrl: null, book: 'venue-default', trades: true },
       ...{ symbols: [{ instrument: 'BTC-USD', symbol, scale: 8 }], depth: 10, maxFrameBytes: 1 << 20 },
-      ...{ staleAfterMs: 5_000, aliveWithinMs: null, handshakeTimeoutMs: 5_000, rotateAfterMs: null, restWeight: null },
+      ...{ staleAfterMs: 5_000, aliveWithinMs: null, handshakeTimeoutMs: 5_000, rotateAfterMs: null },
       reconnect: { minMs: 10, maxMs: 100, jitter: 0, resetAfterMs: 1_000 },
     };
     const own = wantedStreams(venue, settings, () => 0);

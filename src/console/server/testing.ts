@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import type { Health } from '../../protocols/console-api.ts';
 import type { ConsoleSettings } from '../../protocols/topology.ts';
 import { actor } from '../../supervision/spec.ts';
-import { supervisor } from '../../supervision/supervisor.ts';
+import { supervisor } from '../../supervision/supervisor-spec.ts';
 import { ActorSystem } from '../../supervision/system.ts';
 import type { ConsoleSources } from '../sources.ts';
 import { type Console, createConsole } from './console.ts';

@@ -1,6 +1,6 @@
 import { TapeworksError } from '../../protocols/errors/index.ts';
 import type { Child } from '../child.ts';
-import type { ActorInfo, FailureInfo, ThreadInfo } from '../inspect.ts';
+import { type ActorInfo, type FailureInfo, failureInfo, type ThreadInfo } from '../inspect.ts';
 import type { Runtime } from '../runtime.ts';
 import type { ExitReason } from '../strategy.ts';
 import type { ThreadEnd } from '../threads/thread-handle.ts';
@@ -63,8 +63,7 @@ export class ThreadChild<T extends WorkerThread = WorkerThread> implements Child
   }
 
   #noteFailure(error: Error): void {
-    const code = error instanceof TapeworksError ? error.code : undefined;
-    this.#lastFailure = { message: error.message, code, atMs: this.#runtime.clock.now() };
+    this.#lastFailure = failureInfo(error, this.#runtime.clock.now());
     this.#runtime.events.emit({ kind: 'failed', path: this.path, incarnation: this.thread.life, error });
   }
 

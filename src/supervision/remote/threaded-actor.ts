@@ -6,7 +6,7 @@ import type { Asked } from '../ask.ts';
 import { ACTOR_DEFAULTS, type CellOptions } from '../cell-options.ts';
 import type { Child } from '../child.ts';
 import { within } from '../deadline.ts';
-import type { ActorInfo, FailureInfo } from '../inspect.ts';
+import { type ActorInfo, type FailureInfo, failureInfo } from '../inspect.ts';
 import type { MailboxPolicy } from '../mailbox.ts';
 import type { Runtime } from '../runtime.ts';
 import { type ActorSpec, type ChildSpec, type FullRef, LateRef } from '../spec.ts';
@@ -178,7 +178,7 @@ export class ThreadedActor<M> implements Child, FullRef<M> {
     const name = this.#thread.thread.name;
     const error = new TapeworksError('TW_THREAD_ENDED', `${this.path} went down with its thread ${name}`);
     this.#livesBefore += Math.max(1, this.#thread.infoOf(this.path)?.incarnation ?? 1);
-    this.#wentDown = { message: error.message, code: error.code, atMs: this.#runtime.clock.now() };
+    this.#wentDown = failureInfo(error, this.#runtime.clock.now());
     this.#runtime.events.emit({ kind: 'failed', path: this.path, incarnation: this.#livesBefore, error });
     this.#ended({ kind: 'failure', error });
   }

@@ -1,6 +1,6 @@
 import type { LifecycleEvent } from '../lifecycle.ts';
 import { nactHost } from '../nact-host.ts';
-import type { SupervisorOptions } from '../supervisor.ts';
+import type { SupervisorOptions } from '../supervisor-spec.ts';
 import { ActorSystem } from '../system.ts';
 import { ManualClock } from './manual-clock.ts';
 import { ObservedHost } from './observed-host.ts';

@@ -1,5 +1,6 @@
 import { type ResourceLimits, type Transferable, Worker } from 'node:worker_threads';
 import { TapeworksError } from '../../protocols/errors/index.ts';
+import { deferred } from '../deferred.ts';
 import { Doorbell } from './doorbell.ts';
 import { HeartbeatWatch, LOOKS_TO_HANG } from './heartbeat.ts';
 import { WORD_BYTES } from './layout.ts';
@@ -245,12 +246,4 @@ function reasonOf(ending: EndReason | undefined, error: Error | undefined): EndR
     return 'code' in error && error.code === 'ERR_WORKER_OUT_OF_MEMORY' ? 'out-of-memory' : 'failed';
   }
   return ending ?? 'exited';
-}
-
-function deferred<T>(): { promise: Promise<T>; resolve: (value: T) => void } {
-  let resolve: (value: T) => void = () => {};
-  const promise = new Promise<T>((settle) => {
-    resolve = settle;
-  });
-  return { promise, resolve };
 }

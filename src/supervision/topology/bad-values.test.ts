@@ -143,13 +143,6 @@ const CASES: readonly (readonly [what: string, files: WrittenFiles, messages: re
     ['TW_CONFIG_VALUE config/kernel.yaml:1:24 spill.segmentBytes: expected a size 64KiB..1GiB, got "1KiB"'],
   ],
   [
-    'a rate that is none',
-    { topology: 'feeds: { binance: { restWeight: 0/s } }\n' },
-    [
-      'TW_CONFIG_VALUE config/topology.yaml:1:33 feeds.binance.restWeight: expected a rate such as 5/s or 300/5m, got "0/s"',
-    ],
-  ],
-  [
     'a share above one',
     { topology: 'feeds: { binance: { reconnect: { jitter: 20 } } }\n' },
     ['TW_CONFIG_VALUE config/topology.yaml:1:42 feeds.binance.reconnect.jitter: expected a number 0..1, got 20'],

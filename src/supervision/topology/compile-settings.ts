@@ -11,15 +11,10 @@ export function system({ kernel, topology }: Configuration): wanted.SystemSettin
     postgres: server(kernel.servers.postgres),
     redis: server(kernel.servers.redis),
     symbolsMax: kernel.limits.symbols,
-    actorsMax: kernel.limits.actors,
     logLevel: kernel.log.level,
     shutdown: { drainMs: kernel.shutdown.drain, deadlineMs: kernel.shutdown.deadline },
-    apply: {
-      watch: kernel.topology.watch,
-      debounceMs: kernel.topology.debounce,
-      healthDeadlineMs: kernel.topology.healthDeadline,
-      stableForMs: kernel.topology.stableFor,
-    },
+    watching: { enabled: kernel.topology.watch, debounceMs: kernel.topology.debounce },
+    apply: { healthDeadlineMs: kernel.topology.healthDeadline, stableForMs: kernel.topology.stableFor },
     simulation: kernel.simulation,
   };
 }
@@ -126,18 +121,11 @@ export function partitionWorkers(config: Configuration): wanted.PartitionWorkerS
 }
 
 export function persistence({ topology: { klines } }: Configuration): wanted.KlinePersistenceSettings {
-  const { persistEvery, pendingBars, repair, heal, clockSync } = klines;
-  return {
-    everyMs: persistEvery,
-    pendingBars,
-    repair,
-    heal: { enabled: heal.enabled, everyMs: heal.every, afterMs: heal.after, lookBackMs: heal.lookBack },
-    clockSyncMs: clockSync,
-  };
+  return { everyMs: klines.persistEvery, pendingBars: klines.pendingBars };
 }
 
 export function symbolManager({ kernel, topology }: Configuration): wanted.SymbolManagerSettings {
-  const { discovery, symbols, workers } = topology.klines;
+  const { discovery, symbols, workers, repair, heal, clockSync } = topology.klines;
   return {
     discovery: discovery.venues,
     include: symbols.include,
@@ -146,6 +134,9 @@ export function symbolManager({ kernel, topology }: Configuration): wanted.Symbo
     goneAfterMs: discovery.goneAfter,
     maxSymbols: discovery.maxSymbols ?? kernel.limits.symbols,
     workers,
+    repair,
+    heal: { enabled: heal.enabled, everyMs: heal.every, afterMs: heal.after, lookBackMs: heal.lookBack },
+    clockSyncMs: clockSync,
   };
 }
 
@@ -203,7 +194,6 @@ export function exchange(config: Configuration, venue: string, connection: numbe
     handshakeTimeoutMs: feed.handshakeTimeout,
     rotateAfterMs: feed.rotateAfter ?? null,
     maxFrameBytes: feed.maxFrame,
-    restWeight: feed.restWeight ?? null,
     reconnect: {
       minMs: reconnect.min,
       maxMs: reconnect.max,

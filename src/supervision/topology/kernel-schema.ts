@@ -67,7 +67,6 @@ const servers = section('The database and the stream server.', {
 
 const limits = section('Sizes that are fixed when the process starts.', {
   symbols: integer('Symbols that can be known at once, over all venues.', 1, 100_000).prefault(4_096),
-  actors: integer('Actors that can run at once.', 16, 100_000).prefault(2_000),
 }).prefault({});
 
 const metrics = section('What /metrics shows.', {

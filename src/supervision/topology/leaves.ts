@@ -85,25 +85,6 @@ export function size(about: string, min: string, max: string) {
   return leaf(written.pipe(z.number().min(sizeBytes(min), check).max(sizeBytes(max), check)), about, error);
 }
 
-/** So many of something in so long a time. */
-export interface Rate {
-  readonly count: number;
-  readonly periodMs: number;
-}
-
-const RATE = /^([1-9]\d{0,8})\/([1-9]\d{0,5}(?:ms|s|m|h|d)|ms|s|m|h|d)$/;
-
-/** `5/s`, `300/5m`: a count, a slash, and a period. */
-export function rate(about: string) {
-  const error = 'a rate such as 5/s or 300/5m';
-  const written = z.string({ error }).regex(RATE, { error, abort: true });
-  const parse = (value: string): Rate => {
-    const [count, period] = value.split('/') as [string, string];
-    return { count: Number(count), periodMs: durationMs(/^\d/.test(period) ? period : `1${period}`) };
-  };
-  return leaf(written.transform(parse), about, error);
-}
-
 export function list<S extends z.ZodType>(about: string, of: string, item: S, min: number, max: number) {
   const error = min === 0 ? `a list of at most ${max} ${of}` : `a list of ${min} to ${max} ${of}`;
   const check = { error, abort: true };

@@ -40,21 +40,53 @@ describe('a plan', () => {
     expect(stepsBetween(before, cold)).toEqual(['restart /feeds/binance']);
   });
 
-  it('moves an actor to another thread, and all actors of a thread whose settings change', () => {
-    const before = compiled('{}');
+  it('moves an actor to another thread', () => {
     const moved = compiled('threads: { a: { kind: loop } }\nfeeds: { binance: { thread: a } }');
     const withBinance = compiled('feeds: { binance: {} }');
     expect(stepsBetween(withBinance, moved)).toEqual(['move /feeds/binance']);
-    expect(stepsBetween(before, compiled('threads: { kernel: { kind: loop, cpu: 0 } }'))).toEqual([
-      ...['move /ingest/spill', 'move /ingest/sink', 'move /ingest/stream.events', 'move /klines/persistence'],
+  });
+
+  it('empties a thread that is to be made otherwise before the first of its actors starts again', () => {
+    const actors = ['/ingest/spill', '/ingest/sink', '/ingest/stream.events', '/klines/persistence'];
+    expect(stepsBetween(compiled('{}'), compiled('threads: { kernel: { kind: loop, cpu: 0 } }'))).toEqual([
+      ...[...actors].reverse().map((path) => `stop ${path}`),
+      ...actors.map((path) => `start ${path}`),
     ]);
   });
 
-  it('takes supervision in place, except for a mailbox', () => {
+  it('stops those behind an actor that starts anew first, where they stand on it', () => {
+    const plan = planTopology(compiled('{}'), compiled('{}', 'sink: { batchRows: 500 }'));
+    expect(plan.steps.map((step) => `${step.action} ${step.path}`)).toEqual([
+      ...['stop /ingest/stream.events', 'stop /ingest/sink', 'start /ingest/sink', 'start /ingest/stream.events'],
+    ]);
+    expect(plan.unchanged).not.toContain('/ingest/stream.events');
+    const reader = compiled('{}', 'ingest: { readCount: 500 }');
+    expect(stepsBetween(compiled('{}'), reader)).toEqual(['restart /ingest/stream.events']);
+    const alone = 'supervision: { ingest: { strategy: one-for-one } }';
+    expect(stepsBetween(compiled(alone), compiled(alone, 'sink: { batchRows: 500 }'))).toEqual([
+      ...['restart /ingest/sink'],
+    ]);
+    const all = 'supervision: { ingest: { strategy: one-for-all } }';
+    expect(stepsBetween(compiled(all), compiled(all, 'ingest: { readCount: 500 }'))).toHaveLength(6);
+  });
+
+  it.each([
+    ['klines: { repair: false }', 'restart /klines/symbols'],
+    ['klines: { heal: { every: 2m } }', 'reconfigure /klines/symbols'],
+    ['klines: { persistEvery: 2s }', 'restart /klines/persistence'],
+    ['klines: { discovery: { enabled: false } }', 'restart /klines/symbols'],
+  ])('says of %s what the program does: %s', (topology, step) => {
+    expect(stepsBetween(compiled('{}'), compiled(topology))).toEqual([step]);
+  });
+
+  it('takes supervision in place, except for what an actor is made with', () => {
     const intensity = compiled(`${SMALL}\nsupervision: { feeds: { intensity: 3 } }`);
     const mailbox = compiled(`${SMALL}\nsupervision: { feeds: { mailbox: { capacity: 3 } } }`);
     expect(stepsBetween(compiled(SMALL), intensity)).toEqual(['reconfigure /feeds', 'reconfigure /feeds/binance']);
-    expect(stepsBetween(compiled(SMALL), mailbox)).toEqual(['reconfigure /feeds', 'restart /feeds/binance']);
+    const shutdown = compiled(`${SMALL}\nsupervision: { feeds: { shutdown: 9s } }`);
+    for (const made of [mailbox, shutdown]) {
+      expect(stepsBetween(compiled(SMALL), made)).toEqual(['reconfigure /feeds', 'restart /feeds/binance']);
+    }
   });
 
   it('starts a new worker before the others give to it, and stops an old one after they have taken', () => {
@@ -91,8 +123,11 @@ describe('a plan', () => {
   });
 
   it('names what only a new process can take', () => {
-    const plan = planTopology(compiled('{}'), compiled('{}', 'data: elsewhere\nlog: { level: debug }'));
-    expect(plan.needsNewProcess).toEqual(['settings.dataFolder']);
+    const plan = planTopology(
+      compiled('{}'),
+      compiled('{}', 'data: elsewhere\nlog: { level: debug }\nshutdown: { drain: 7s }'),
+    );
+    expect(plan.needsNewProcess).toEqual(['settings.dataFolder', 'settings.shutdown.drainMs']);
   });
 });
 

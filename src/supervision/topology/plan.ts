@@ -15,7 +15,7 @@ import { parentOf } from './compile.ts';
 export function planTopology(current: TopologyTree, desired: TopologyTree): TopologyPlan {
   const before = new Map(current.nodes.map((node) => [node.path, node]));
   const after = new Map(desired.nodes.map((node) => [node.path, node]));
-  const evicted = new Set(current.nodes.filter((node) => isEvicted(node, after)).map((node) => node.path));
+  const evicted = evictedFrom(current.nodes, after);
   const stops = current.nodes.filter((node) => !after.has(node.path) || evicted.has(node.path)).reverse();
   const late = stops.filter((node) => stopsLate(node, after, desired.nodes));
   const early = stops.filter((node) => !late.includes(node));
@@ -26,7 +26,7 @@ export function planTopology(current: TopologyTree, desired: TopologyTree): Topo
     from: current.digest,
     to: desired.digest,
     steps: [...early.map(stopOf), ...forward, ...late.map(stopOf)],
-    unchanged: desired.nodes.filter((node) => before.get(node.path)?.digest === node.digest).map((node) => node.path),
+    unchanged: desired.nodes.filter(({ path, digest }) => runningAt(path)?.digest === digest).map(({ path }) => path),
     needsNewProcess: (system?.changes ?? []).map(({ key }) => key).filter((key) => !isTakenLive('system', key)),
   };
 }
@@ -36,14 +36,42 @@ function stopOf(node: TopologyNode): PlanStep {
 }
 
 /**
- * A pinned thread has room for one. An actor that leaves one which another is to have is stopped first and started at
- * its new place later, so that two can also swap theirs.
+ * Actors that stay in the tree and are nevertheless stopped first and started again later:
+ *
+ * - on a pinned thread that another actor is to have: it has room for one, and two can also swap theirs so;
+ * - on a loop thread that is to be made otherwise: it ends with the last of them;
+ * - beside one that starts anew, where their supervisor restarts them together, or those behind it.
  */
-function isEvicted(node: TopologyNode, after: ReadonlyMap<string, TopologyNode>): boolean {
-  const { thread, kind } = node.placement;
-  const goal = after.get(node.path)?.placement.thread ?? thread;
-  if (kind !== 'pinned' || goal === thread) return false;
-  return [...after.values()].some((other) => other.path !== node.path && other.placement.thread === thread);
+function evictedFrom(current: readonly TopologyNode[], after: ReadonlyMap<string, TopologyNode>): ReadonlySet<string> {
+  const actors = current.filter(({ path, kind }) => after.has(path) && kind !== 'system' && kind !== 'supervisor');
+  const leaving = actors.filter((node) => leavesThread(node, after.get(node.path)!, current, after));
+  const groups = [...new Set(actors.map(({ path }) => parentOf(path)))].map((parent) => {
+    const siblings = actors.filter(({ path }) => parentOf(path) === parent);
+    const { strategy } = siblings[0]!.supervision;
+    const first = siblings.findIndex((node) => leaving.includes(node) || startsAnew(node, after.get(node.path)!));
+    if (first < 0 || strategy === 'one_for_one') return [];
+    const together = siblings.slice(strategy === 'one_for_all' ? 0 : first);
+    return together.length > 1 ? together : [];
+  });
+  return new Set([...leaving, ...groups.flat()].map(({ path }) => path));
+}
+
+function leavesThread(
+  { path, placement }: TopologyNode,
+  goal: TopologyNode,
+  current: readonly TopologyNode[],
+  after: ReadonlyMap<string, TopologyNode>,
+): boolean {
+  const { thread, kind } = placement;
+  const isShared = (nodes: readonly TopologyNode[]) =>
+    nodes.some((other) => other.path !== path && other.placement.thread === thread);
+  if (kind === 'pinned') return goal.placement.thread !== thread && isShared([...after.values()]);
+  const isMadeAnew = goal.placement.thread === thread && differences('', placement, goal.placement).length > 0;
+  return kind === 'loop' && isMadeAnew && isShared(current);
+}
+
+function startsAnew(previous: TopologyNode, node: TopologyNode): boolean {
+  return stepTo(node, previous).some(({ action }) => action === 'restart' || action === 'move');
 }
 
 /** Late, unless its whole part of the tree goes, or another actor is waiting for its thread. */

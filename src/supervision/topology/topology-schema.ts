@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { choice, core, decimal, duration, flag, integer, list, mapping, rate, section, size, text } from './leaves.ts';
+import { choice, core, decimal, duration, flag, integer, list, mapping, section, size, text } from './leaves.ts';
 import {
   INTERVALS,
   instrumentName,
@@ -73,7 +73,6 @@ const feed = section('One venue.', {
     '89d',
   ).optional(),
   maxFrame: size('Largest frame.', '1KiB', '64MiB').prefault('8MiB'),
-  restWeight: rate("REST weight to spend at most; the venue's own limit where it is left out.").optional(),
   reconnect: section('Waits between tries to connect.', {
     min: duration('First wait.', '10ms', '10m').prefault('500ms'),
     max: duration('Longest wait.', '10ms', '1h').prefault('30s'),
@@ -253,5 +252,4 @@ export const topologySchema = section('Threads, and what each plane is made of.'
 
 /** The checked form: every default filled in, durations in milliseconds, sizes in bytes. */
 export type TopologyConfig = z.output<typeof topologySchema>;
-export type FeedConfig = z.output<typeof feed>;
 export type SupervisionConfig = TopologyConfig['supervision']['feeds'];
