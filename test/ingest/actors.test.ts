@@ -13,10 +13,11 @@ import { wallClockNs } from '../../src/protocols/wall-clock.ts';
 import { type EmbeddedPostgres, startPostgres } from '../../src/servers/postgres.ts';
 import { type EmbeddedRedis, startRedis } from '../../src/servers/redis.ts';
 import type { Behaviour } from '../../src/supervision/actor.ts';
+import { flatten } from '../../src/supervision/inspect.ts';
 import { loopThread } from '../../src/supervision/remote/loop-thread-child.ts';
 import { threadedActor } from '../../src/supervision/remote/threaded-actor.ts';
 import { actor } from '../../src/supervision/spec.ts';
-import { supervisor } from '../../src/supervision/supervisor.ts';
+import { supervisor } from '../../src/supervision/supervisor-spec.ts';
 import { ActorSystem } from '../../src/supervision/system.ts';
 import { EventLoad } from './load.ts';
 import { Random } from './random.ts';
@@ -70,7 +71,7 @@ async function until(what: string, condition: () => Promise<boolean>): Promise<v
 }
 
 describe('the ingest actors on a loop thread', () => {
-  it('store what is sent, over a crash of the sink, and stop in order', { timeout: 60_000 }, async () => {
+  it('store what is sent, over a restart of the sink, and stop in order', { timeout: 60_000 }, async () => {
     const statuses: LanePosting[] = [];
     const board = actor<LanePosting, undefined>({ id: 'board', behaviour: collecting(statuses) });
     const thread = loopThread({ id: 'ingest-thread' });
@@ -106,6 +107,8 @@ describe('the ingest actors on a loop thread', () => {
     system.restart('/ingest/sink');
     await send(500);
     await until('1,000 stored', async () => (await stored()) === 1_000);
+    const reading = () => flatten(system.tree()).find(({ path }) => path === '/ingest/stream-events');
+    await until('the reader has taken the new sink', async () => reading()?.incarnation === 2);
     await until('a status came', async () => statuses.some((status) => status.lane.counts.acked > 0));
     expect(statuses.at(-1)).toMatchObject({
       path: '/ingest/stream-events',

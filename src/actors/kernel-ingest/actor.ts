@@ -5,7 +5,7 @@ import type { KernelIngestSettings } from '../../protocols/topology.ts';
 import type { Behaviour } from '../../supervision/actor.ts';
 import { laneSnapshot } from './lane-snapshot.ts';
 import { Pipeline } from './pipeline.ts';
-import { drainTime, sharedParts } from './thread-share.ts';
+import { areReplaced, drainTime, type SharedParts, sharedParts } from './thread-share.ts';
 
 /** What a reader says of its lane, a few times a second. */
 export interface LanePosting {
@@ -27,34 +27,42 @@ export interface KernelIngestTick {
   readonly kind: 'tick';
 }
 
+interface State {
+  readonly pipeline: Pipeline;
+  readonly parts: SharedParts;
+}
+
 const TICK_MS = 500;
 
 /** Reads one stream, or one shard of it, and takes every entry to Postgres, the spill, or the dead-letter stream. */
-export function kernelIngest(args: KernelIngestArgs): Behaviour<KernelIngestTick, Pipeline> {
+export function kernelIngest(args: KernelIngestArgs): Behaviour<KernelIngestTick, State> {
   return {
     async init(context) {
       const { settings: reader, redisUrl, connectTimeoutMs } = args;
+      const parts = sharedParts();
       const pipeline = await Pipeline.open({
-        ...{ redisUrl, connectTimeoutMs, reader, host: hostname(), ...sharedParts() },
+        ...{ redisUrl, connectTimeoutMs, reader, host: hostname(), ...parts },
         reached: () => {},
         warn: (text) => context.warn(text),
         failed: (error) => context.fail(error),
       });
       context.timers.every('tick', TICK_MS, { kind: 'tick' });
-      return pipeline;
+      return { pipeline, parts };
     },
 
-    receive(pipeline, _tick, context) {
-      const { republished: republish } = sharedParts().writers;
-      args.statusTo.tell({ path: context.path, lane: laneSnapshot(pipeline), republish });
-      return pipeline;
+    receive(state, _tick, context) {
+      const { republished: republish } = state.parts.writers;
+      args.statusTo.tell({ path: context.path, lane: laneSnapshot(state.pipeline), republish });
+      // The next life begins with the new ones.
+      if (areReplaced(state.parts)) context.stop();
+      return state;
     },
 
-    async end(pipeline, reason) {
+    async end({ pipeline }, reason) {
       if (reason.kind === 'failure') await pipeline.close();
       else await pipeline.stop(drainTime(args.drainMs, performance.now()));
     },
 
-    summary: (pipeline) => laneSnapshot(pipeline),
+    summary: ({ pipeline }) => laneSnapshot(pipeline),
   };
 }
