@@ -1,6 +1,7 @@
 import { GapHealer, type HealStats } from '../actors/kline-backfill/gap-healer.ts';
 import type { StoreLink } from '../actors/kline-persistence/store-link.ts';
 import type { HealSettings } from '../protocols/topology.ts';
+import { barsOfTrades } from '../venues/bars-of-trades.ts';
 import type { Venue } from '../venues/venue.ts';
 import type { KlineSymbols } from './kline-symbols.ts';
 import type { RepairerOptions } from './trade-fetch.ts';
@@ -16,20 +17,21 @@ export interface GapHealingOptions {
   readonly symbols: KlineSymbols;
 }
 
-/** Heals stored gaps of the venues that keep a history of their bars, each within its own budget. */
+/** Heals stored gaps of the venues that keep a history of their bars or of their trades, each within its own budget. */
 export function gapHealers(venues: readonly Venue[], options: GapHealingOptions): GapHealer[] {
   return venues.flatMap((venue) => healerOf(venue, options) ?? []);
 }
 
 function healerOf(venue: Venue, { settings, link, repair, symbols }: GapHealingOptions): GapHealer | undefined {
   const { facts, history } = venue;
-  if (history?.bars === undefined || link === undefined) return undefined;
+  const bars = history?.bars ?? (history?.windows && barsOfTrades(history.windows));
+  if (bars === undefined || link === undefined) return undefined;
   return new GapHealer({
     venue: facts.id,
     settings,
     use: (work) => link.use(work),
     release: () => link.close(),
-    history: history.bars,
+    history: bars,
     restUrl: () => repair(venue).restUrl,
     budget: { perMinute: facts.rest.weightPerMinute, share: WEIGHT_SHARE },
     nameOf: (index) => {

@@ -7,6 +7,7 @@ import {
   withSample,
   withSecond,
 } from '../actors/partition-worker/venue-clock.ts';
+import { nowNs } from '../supervision/threads/thread-clock.ts';
 import { venueNamed } from '../venues/index.ts';
 
 export interface VenueTimesOptions {
@@ -19,8 +20,12 @@ const SECONDS_APART_MS = 230;
 const CERTAIN_ENOUGH_US = 100_000;
 const ANSWER_WITHIN_MS = 5_000;
 
+/** 1970 on the machine's monotonic clock, as the system's clock has it when the process starts. */
+const EPOCH_US = Math.round((performance.timeOrigin + performance.now()) * 1000 - nowNs() / 1000);
+
+/** Ours: the system's clock as it was at the start, gone on evenly; where it is set later, the venues' offsets follow. */
 export function wallUs(): number {
-  return Math.round((performance.timeOrigin + performance.now()) * 1000);
+  return EPOCH_US + Math.round(nowNs() / 1000);
 }
 
 /** The clocks of the venues, as far as they can be known from here. */
@@ -72,12 +77,13 @@ export class VenueTimes {
     return this.#clocks.get(venue) ?? NEW_CLOCK;
   }
 
+  /** The venue's time minus the machine's monotonic clock, on which all threads agree. */
   offsetUs(venue: string): bigint {
-    return BigInt(Math.round(this.clock(venue).offsetUs ?? 0));
+    return BigInt(EPOCH_US + Math.round(this.clock(venue).offsetUs ?? 0));
   }
 
   nowUs(venue: string): bigint {
-    return BigInt(wallUs()) + this.offsetUs(venue);
+    return BigInt(Math.round(nowNs() / 1000)) + this.offsetUs(venue);
   }
 
   /** How long windows stay open after their end: what the file says, or what the road to the venue needs. */

@@ -51,7 +51,7 @@ export type PartitionCommand =
   | { readonly kind: 'resolve'; readonly symbol: number; readonly first: bigint; readonly last: bigint }
   /** Someone else rebuilds the deep span, if it is still this one. */
   | { readonly kind: 'rebuild-taken'; readonly symbol: number; readonly fromUs: bigint; readonly toUs: bigint }
-  /** The venue's clock is this far ahead of ours; windows close `graceUs` after their end. */
+  /** The venue's clock is this far ahead of the machine's monotonic one; windows close `graceUs` after their end. */
   | { readonly kind: 'set-clock'; readonly venue: number; readonly offsetUs: bigint; readonly graceUs: bigint }
   /** Asks what is wrong, if anything changed since the version that was last answered. */
   | { readonly kind: 'troubles'; readonly since: bigint }

@@ -1,5 +1,5 @@
 // What a venue's REST service can tell of the past. The program asks by what is there, never by the venue's name.
-import type { BarFigures, Interval } from '../protocols/kline.ts';
+import type { BarFigures, Interval, TradedBar } from '../protocols/kline.ts';
 import type { RestResult } from '../protocols/rest.ts';
 import type { Trade } from '../protocols/trade-record.ts';
 
@@ -29,7 +29,7 @@ export interface TradeWindows {
   fetch(restUrl: string, symbol: HistorySymbol, window: WindowName): Promise<RestResult<Trade[]>>;
 }
 
-/** The venue's own bars from a time on. */
+/** The venue's own bars from a time on, with the ids of their trades where it tells them. */
 export interface BarHistory {
   readonly weight: number;
   readonly pageMax: number;
@@ -40,7 +40,7 @@ export interface BarHistory {
     interval: Interval,
     fromUs: bigint,
     limit: number,
-  ): Promise<RestResult<BarFigures[]>>;
+  ): Promise<RestResult<(BarFigures | TradedBar)[]>>;
 }
 
 export interface VenueHistory {

@@ -2,12 +2,15 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import type { HealthPart } from '../../src/protocols/console-api.ts';
+import type { FastClock } from './fast-clock.ts';
 
 export interface ProgramOrders {
   readonly topology: string;
   readonly endpoints: Readonly<Record<string, { readonly wsUrl: string; readonly restUrl: string }>>;
   readonly postgresUrl: string;
   readonly folder: string;
+  /** How fast its clocks go; 1 unless told. */
+  readonly speed?: number;
 }
 
 /** How the K-lines of a life are. */
@@ -28,11 +31,13 @@ export type ToParent =
   | { readonly kind: 'report'; readonly report: ProgramReport };
 
 const program = fileURLToPath(new URL('./program-child.js', import.meta.url));
+const fastClock = new URL('./fast-clock.js', import.meta.url).href;
 const LOG_CHARACTERS = 20_000;
 
 /** One life of the program after another. */
 export class ProgramProcess {
   readonly #orders: ProgramOrders;
+  readonly #clock: FastClock;
   #child: ChildProcess | undefined;
   /** What the present life last told of itself. */
   report: ProgramReport | undefined;
@@ -41,6 +46,7 @@ export class ProgramProcess {
 
   constructor(orders: ProgramOrders) {
     this.#orders = orders;
+    this.#clock = { speed: orders.speed ?? 1, sinceMs: Date.now() };
   }
 
   /** Symbols in the catalogue. */
@@ -50,8 +56,12 @@ export class ProgramProcess {
 
   /** Starts a life and gives its gRPC address. */
   async start(): Promise<string> {
-    const child = spawn(process.execPath, [program], {
-      env: { ...process.env, KLINES_PROGRAM: JSON.stringify(this.#orders) },
+    const child = spawn(process.execPath, ['--import', fastClock, program], {
+      env: {
+        ...process.env,
+        KLINES_PROGRAM: JSON.stringify(this.#orders),
+        FAST_CLOCK: JSON.stringify(this.#clock),
+      },
       stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
     });
     this.#child = child;

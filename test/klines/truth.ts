@@ -24,11 +24,13 @@ export const FIGURES = [
   ...(['trades', 'firstId', 'lastId'] as const),
 ];
 
-/** The figures in which two bars differ. */
-export function differences(ours: Figures, theirs: Figures): string[] {
-  return FIGURES.filter((name) => ours[name] !== theirs[name]).map(
-    (name) => `${name} ${ours[name]} not ${theirs[name]}`,
-  );
+/** The figures in which two bars differ. One that a venue gave as a bar may have no ids. */
+export function differences(ours: Figures & { readonly quality?: string }, theirs: Figures): string[] {
+  const isWithoutIds = ours.quality === 'repaired' && ours.firstId === 0n && ours.lastId === 0n;
+  const compared = isWithoutIds ? FIGURES.filter((name) => name !== 'firstId' && name !== 'lastId') : FIGURES;
+  return compared
+    .filter((name) => ours[name] !== theirs[name])
+    .map((name) => `${name} ${ours[name]} not ${theirs[name]}`);
 }
 
 const BARS_MOST = 100_000;

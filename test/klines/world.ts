@@ -65,9 +65,11 @@ export class KlineWorld {
     this.postgres = postgres;
     this.journal = new Journal((venue) => simulator.truth.nowMs(venue));
     const { topology } = options;
+    const speed = options.simulator.speed ?? 1;
     this.#venues = options.simulator.venues?.map(({ facts }) => facts.id) ?? ['binance', 'bitstamp'];
     const endpoints = Object.fromEntries(this.#venues.map((venue) => [venue, simulator.endpoints(venue)]));
-    this.program = new ProgramProcess({ topology, endpoints, postgresUrl: postgres.url, folder: join(folder, 'data') });
+    const data = join(folder, 'data');
+    this.program = new ProgramProcess({ topology, endpoints, postgresUrl: postgres.url, folder: data, speed });
   }
 
   static async open(options: WorldOptions): Promise<KlineWorld> {
@@ -172,9 +174,13 @@ export class KlineWorld {
     }
     for (const name of symbols) {
       const [venue, symbol] = name.split(':') as [string, string];
+      const watchedMs = closed.get(`${name} 1s`)?.[0]?.openMs ?? 0;
       for (const interval of intervals) {
         const series = closed.get(`${name} ${interval}`) ?? [];
-        const whole = series.filter(({ quality }) => quality !== 'partial-first');
+        // A window that opened before anyone watched may be a gap besides; no venue here has its beginning.
+        const isWhole = ({ quality, openMs }: Row) =>
+          quality !== 'partial-first' && (quality !== 'gap' || openMs >= watchedMs);
+        const whole = series.filter(isWhole);
         const lengthMs = INTERVALS[interval].lengthUs / 1000;
         const firstMs = whole[0]?.openMs ?? (series.at(-1)?.openMs ?? Number.NEGATIVE_INFINITY) + lengthMs;
         const lastMs = untilMs.get(venue)!;

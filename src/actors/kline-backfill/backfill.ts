@@ -1,7 +1,7 @@
 // Fills a span of a symbol's history with the venue's own bars, page by page, within the venue's budget. Each page is one
 // transaction with how far it has come, so that whatever ends a run, the next one goes on where it stopped.
 import { TapeworksError } from '../../protocols/errors/index.ts';
-import { type Bar, type BarFigures, windowAt, windowOpenUs } from '../../protocols/kline.ts';
+import { type Bar, type BarFigures, type TradedBar, windowAt, windowOpenUs } from '../../protocols/kline.ts';
 import type { BarHistory } from '../../venues/history.ts';
 import type { NamedBar } from '../kline-persistence/rows.ts';
 import { blocked, observe, spend, startBudget, type WeightLimits, waitFor } from '../trade-repair/weight-budget.ts';
@@ -111,10 +111,10 @@ export class Backfill {
 }
 
 /** The venue's own count: all but the trades' ids, and quote volumes to 8 places. */
-export function namedBar({ venue, symbol, interval }: BarSeries, bar: BarFigures): NamedBar {
+export function namedBar({ venue, symbol, interval }: BarSeries, bar: BarFigures | TradedBar): NamedBar {
   const quality = bar.trades === 0n ? 'quiet' : 'complete';
   const state = { symbol: 0, interval, quality, closed: true, revision: 1 } as const;
   const ids = { firstId: 0n, lastId: 0n, nextSequence: 0n };
-  const own: Bar = { ...state, ...bar, ...ids };
+  const own: Bar = { ...state, ...ids, ...bar };
   return { venue, symbol, bar: own };
 }

@@ -11,6 +11,7 @@ import type { DutyCycle, MakeDutyCycle } from '../../supervision/threads/duty-cy
 import { FrameConsumer, FrameProducer } from '../../supervision/threads/frame-ring.ts';
 import { SharedMemory } from '../../supervision/threads/memory.ts';
 import { RingConsumer } from '../../supervision/threads/ring.ts';
+import { nowNs } from '../../supervision/threads/thread-clock.ts';
 import { PartitionWorker } from './worker.ts';
 
 export interface RingPlace {
@@ -35,11 +36,7 @@ const RUN_TRADES = 1024;
 /** More runs than the largest ring has: 4 Mi trades. */
 const WAITING_TURNS_MAX = 4096;
 const COMMANDS_PER_CYCLE = 8;
-const TICK_EVERY_US = 10_000n;
-
-function wallUs(): bigint {
-  return BigInt(Math.round((performance.timeOrigin + performance.now()) * 1000));
-}
+const TICK_EVERY_US = 10_000;
 
 /** The duty cycle of a partition worker: trades from every ring, then commands, then the clock. */
 export const makePartitionWorker: MakeDutyCycle = (context): DutyCycle => {
@@ -55,7 +52,7 @@ export const makePartitionWorker: MakeDutyCycle = (context): DutyCycle => {
   const outbox = new SharedMemory(args.replies.buffer);
   const replies = new FrameProducer(outbox, args.replies.at, args.replies.life);
   const asker = new Doorbell(new SharedMemory(args.asker.buffer), args.asker.at);
-  let tickedUs = 0n;
+  let tickedUs = 0;
 
   function answer(offset: number, length: number): void {
     const { id, message } = decodeNumbered<PartitionCommand>(inbox.bytes.slice(offset, offset + length));
@@ -87,10 +84,11 @@ export const makePartitionWorker: MakeDutyCycle = (context): DutyCycle => {
     doWork() {
       let work = takeTrades();
       work += commands.drain(answer, COMMANDS_PER_CYCLE);
-      const nowUs = wallUs();
-      if (nowUs - tickedUs >= TICK_EVERY_US || nowUs < tickedUs) {
+      // Not the system's clock: a thread takes that once, when it starts, and the system's may have been set since then.
+      const nowUs = nowNs() / 1000;
+      if (nowUs - tickedUs >= TICK_EVERY_US) {
         tickedUs = nowUs;
-        worker.tick(nowUs);
+        worker.tick(BigInt(Math.round(nowUs)));
       }
       return work;
     },

@@ -65,7 +65,7 @@ export class PartitionWorker {
     }
   }
 
-  /** Tells the kernel the time at each venue. */
+  /** Tells the kernel the time at each venue, from that of the machine's monotonic clock. */
   tick(nowUs: bigint): void {
     this.#nowUs = nowUs;
     for (const [venue, clock] of this.#clocks) this.kernel.tick(venue, nowUs + clock.offsetUs, clock.graceUs);

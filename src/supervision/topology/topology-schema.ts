@@ -163,7 +163,7 @@ const klines = section('K-lines.', {
     10_000_000,
   ).prefault(100_000),
   repair: flag('Fetch trades that were missed and issue their bars again.').prefault(true),
-  heal: section("Stored bars that stayed gaps are replaced by the venue's own, where it has a history of bars.", {
+  heal: section("Stored bars that stayed gaps are replaced by the venue's own, or by bars of the trades that it has.", {
     enabled: flag('Whether to heal them.').prefault(true),
     every: duration('Time between two looks at the table.', '1s', '1h').prefault('1m'),
     after: duration('How long after its end a gap is left to the repair of its trades.', '1s', '1d').prefault('10m'),
