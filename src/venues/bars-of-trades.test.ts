@@ -56,11 +56,11 @@ describe('bars of a list of trades', () => {
     ]);
   });
 
-  it('are none where the list may be cut', () => {
+  it('begin where the list cannot be cut', () => {
     const trades = [trade(1, 2, 10), trade(2, 3, 11), trade(3, 4, 12)];
-    expect(from(trades, 1)).toEqual([]);
+    expect(from(trades, 0)).toEqual(from(trades, 2));
+    expect(from(trades, 2)).toEqual([[2, 11, 11, 11, 11, 1, 11, 1, 11, 1]]);
     expect(from([], 1)).toEqual([]);
-    expect(from(trades, 2)).toHaveLength(1);
   });
 
   it('come of the last hour if that reaches back far enough, else of the day', async () => {
@@ -77,7 +77,7 @@ describe('bars of a list of trades', () => {
       const answer = await history.fetch('', 'x', '1s', START_US + BigInt(at) * SECOND_US, 100);
       return answer.ok ? answer.value.length : answer;
     };
-    expect([await count(10), await count(5), await count(0)]).toEqual([1, 6, 0]);
+    expect([await count(10), await count(5), await count(0)]).toEqual([1, 6, 10]);
     expect(asked).toEqual(['hour', 'hour', 'day', 'hour', 'day']);
   });
 });

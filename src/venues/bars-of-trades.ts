@@ -29,21 +29,22 @@ function reachesBefore(trades: readonly Trade[], us: bigint): boolean {
 
 /** Those that the trades prove to be whole. Trades are in the order of their ids, which is not always that of their times. */
 export function barsFrom(trades: readonly Trade[], interval: Interval, fromUs: bigint, limit: number): TradedBar[] {
-  if (!reachesBefore(trades, fromUs)) return [];
-  const first = windowAt(interval, fromUs);
+  const windows = trades.map(({ timeUs }) => windowAt(interval, timeUs));
+  const wanted = windowAt(interval, fromUs);
+  const oldest = windows.reduce((least, window) => Math.min(least, window), Number.POSITIVE_INFINITY);
+  const newest = windows.reduce((most, window) => Math.max(most, window), wanted);
+  const first = Math.max(wanted, oldest + 1);
   const traded = new Map<number, Trade[]>();
   let price = 0n;
-  let newest = first;
-  for (const trade of trades) {
-    const window = windowAt(interval, trade.timeUs);
+  for (const [at, trade] of trades.entries()) {
+    const window = windows[at]!;
     if (window < first) price = trade.price;
-    newest = Math.max(newest, window);
     const others = traded.get(window);
     if (others === undefined) traded.set(window, [trade]);
     else others.push(trade);
   }
   const bars: TradedBar[] = [];
-  for (let window = first; window < Math.min(newest, first + limit); window++) {
+  for (let window = first; window < Math.min(newest, wanted + limit); window++) {
     const bar = barOf(traded.get(window) ?? [], price, interval, window);
     price = bar.close;
     bars.push(bar);
