@@ -51,12 +51,31 @@ describe('a missing range', () => {
     expect(repair.state.flights).toEqual([]);
   });
 
-  it('that the venue does not have is resolved, not asked for again', () => {
+  it('that the venue does not have, as trades behind it show, is resolved and not asked for again', () => {
     const repair = new Repair();
     repair.want(7, 100, 120);
-    expect(repair.tell({ kind: 'page', id: 1, page: undefined, usedWeight: undefined, nowMs: 0 })).toEqual([
-      'resolve 7:100..120',
-    ]);
+    expect(repair.page(1, 121, 141)).toEqual(['resolve 7:100..120']);
+    expect(repair.state.waiting).toEqual([]);
+  });
+
+  it('that the venue does not show yet is asked for again, later each time', () => {
+    const repair = new Repair();
+    repair.want(7, 100, 120);
+    expect(repair.page(1, 100, 99, 0)).toEqual(['timer 500']);
+    repair.tell({ kind: 'go-on', nowMs: 500 });
+    expect(repair.page(2, 100, 109, 500)).toEqual(['fetch#3 7:110+11']);
+    expect(repair.page(3, 110, 109, 600)).toEqual(['timer 500']);
+    expect(repair.tell({ kind: 'go-on', nowMs: 1100 })).toEqual(['fetch#4 7:110+11']);
+    expect(repair.page(4, 110, 109, 1100)).toEqual(['timer 1000']);
+    repair.tell({ kind: 'go-on', nowMs: 2100 });
+    expect(repair.page(5, 110, 120, 2100)).toEqual(['resolve 7:110..120']);
+  });
+
+  it('of a symbol that has left is forgotten', () => {
+    const repair = new Repair();
+    repair.want(7, 100, 120);
+    expect(repair.tell({ kind: 'page', id: 1, page: undefined, usedWeight: undefined, nowMs: 0 })).toEqual([]);
+    expect(repair.state.waiting).toEqual([]);
   });
 
   it('without an end is read to the end of the tape, which confirms it', () => {
@@ -87,9 +106,8 @@ describe('requests', () => {
     const repair = new Repair();
     repair.tell({ kind: 'wanted', ranges: [], nowMs: 61_000 });
     repair.want(1, 1, 5, 61_000);
-    expect(repair.tell({ kind: 'page', id: 1, page: undefined, usedWeight: 48, nowMs: 62_000 })).toEqual([
-      'resolve 1:1..5',
-    ]);
+    const page = { first: 1n, last: 5n, count: 5 };
+    expect(repair.tell({ kind: 'page', id: 1, page, usedWeight: 48, nowMs: 62_000 })).toEqual(['resolve 1:1..5']);
     expect(repair.want(2, 1, 5, 63_000)).toEqual(['timer 57000']);
     expect(repair.tell({ kind: 'go-on', nowMs: 120_000 })).toEqual(['fetch#2 2:1+5']);
   });

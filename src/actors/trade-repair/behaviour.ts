@@ -5,7 +5,7 @@
 //                                                        Retry-After, no answer for `retryMs`, and a range that the
 //                                                        venue refuses waits alone: 1 2 4 ... 60 s
 //
-// A range is done when its last trade came or the venue says that there is nothing more. What was fetched is in the
+// A range is done when its last trade came, or one behind it: then the venue has no more of it. What was fetched is in the
 // worker at once, so a restart asks only for what is still a hole: the work resumes by itself.
 import {
   blocked,
@@ -72,6 +72,7 @@ export type RepairMessage =
   | {
       readonly kind: 'page';
       readonly id: number;
+      /** None for a symbol that has left. */
       readonly page: Page | undefined;
       readonly usedWeight: number | undefined;
       readonly nowMs: number;
@@ -188,11 +189,13 @@ function paged(
   if (flight === undefined) return [state, []];
   const budget = usedWeight === undefined ? rest.budget : observe(rest.budget, usedWeight, nowMs);
   const { symbol, first, last } = flight.range;
-  const next = page === undefined || page.count === 0 ? undefined : page.last + 1n;
   const now = { ...rest, budget };
-  if (last === undefined) return tail(now, symbol, first, next, page?.count ?? 0, nowMs);
-  // An empty page or one that ends beyond the range: the venue has no more of it.
-  if (next === undefined || next > last) return launch(now, nowMs, [{ kind: 'resolve', symbol, first, last }]);
+  if (page === undefined) return launch(now, nowMs, []);
+  const next = page.count === 0 ? undefined : page.last + 1n;
+  if (last === undefined) return tail(now, symbol, first, next, page.count, nowMs);
+  // The stream has shown a trade behind the range: who shows none from there on is behind the stream, and asked later.
+  if (next === undefined) return refused(now, flight.range, nowMs);
+  if (next > last) return launch(now, nowMs, [{ kind: 'resolve', symbol, first, last }]);
   return launch({ ...now, waiting: [fresh({ symbol, first: next, last }), ...now.waiting] }, nowMs, []);
 }
 
@@ -215,14 +218,17 @@ function tail(
 function failed(state: RepairState, id: number, status: number, retryAfterS: number | undefined, nowMs: number): Step {
   const [flight, rest] = landed(state, id);
   if (flight === undefined) return [state, []];
-  const { retryMs, refusedMaxMs } = state.settings;
   const { range } = flight;
-  if (isRefusal(status)) {
-    const delayMs = Math.min(retryMs * 2 ** Math.min(range.refusals, 10), refusedMaxMs);
-    const later = { ...range, refusals: range.refusals + 1, atMs: nowMs + delayMs };
-    return launch({ ...rest, waiting: [...rest.waiting, later] }, nowMs, []);
-  }
+  if (isRefusal(status)) return refused(rest, range, nowMs);
   const waiting = [...rest.waiting, range];
-  if (!isLimit(status)) return launch({ ...rest, waiting, notBeforeMs: nowMs + retryMs }, nowMs, []);
+  if (!isLimit(status)) return launch({ ...rest, waiting, notBeforeMs: nowMs + state.settings.retryMs }, nowMs, []);
   return launch({ ...rest, waiting, budget: blocked(rest.budget, status, retryAfterS, nowMs) }, nowMs, []);
+}
+
+/** It waits alone, longer each time. */
+function refused(state: RepairState, range: Waiting, nowMs: number): Step {
+  const { retryMs, refusedMaxMs } = state.settings;
+  const delayMs = Math.min(retryMs * 2 ** Math.min(range.refusals, 10), refusedMaxMs);
+  const later = { ...range, refusals: range.refusals + 1, atMs: nowMs + delayMs };
+  return launch({ ...state, waiting: [...state.waiting, later] }, nowMs, []);
 }
