@@ -27,9 +27,12 @@ import {
   INTERVAL_NAMES,
   type Interval,
   isInterval,
+  PRICE_DIGITS,
+  QUOTE_DIGITS,
   windowAt,
   windowOpenUs,
 } from '../protocols/kline.ts';
+import { describeFailure } from '../protocols/rest.ts';
 import type { BarHistory } from '../venues/history.ts';
 import { readAction, usage } from './arguments.ts';
 import { BAR_VENUE_OPTION, type BarVenue, barVenueNamed } from './bar-venue.ts';
@@ -142,7 +145,7 @@ class VenueBars {
         if (answer.usedWeight !== undefined) this.#budget = observe(this.#budget, answer.usedWeight, Date.now());
         return answer.value;
       }
-      reason = `${answer.status} ${answer.reason}`;
+      reason = describeFailure(answer);
       this.#budget = blocked(this.#budget, answer.status, answer.retryAfterS ?? 1, Date.now());
     }
     throw new TapeworksError('TW_KLINE_AUDIT_VENUE', `no bars of ${symbol} from the venue: ${reason}`, { symbol });
@@ -152,11 +155,13 @@ class VenueBars {
 /** 99.99% is not all of them, and must not be rounded up to it. */
 const percent = (share: number) => `${(Math.floor(share * 10_000) / 100).toFixed(2)}%`;
 
-const DIGITS: Partial<Record<AuditedField, number>> = { trades: 0, quoteVolume: 16, takerQuoteVolume: 16 };
+const DIGITS: Partial<Record<AuditedField, number>> = {
+  ...{ trades: 0, quoteVolume: QUOTE_DIGITS, takerQuoteVolume: QUOTE_DIGITS },
+};
 
 /** One field of one bar that differs, as text: "2025-11-16T04:00:00.000Z high 97241.5, the venue has 97242". */
 function mismatchText({ openUs, field, ours, theirs }: Mismatch): string {
-  const [own, venue] = [ours, theirs].map((value) => decimal(value, DIGITS[field] ?? 8));
+  const [own, venue] = [ours, theirs].map((value) => decimal(value, DIGITS[field] ?? PRICE_DIGITS));
   return `${new Date(Number(openUs / 1000n)).toISOString()} ${field} ${own}, the venue has ${venue}`;
 }
 

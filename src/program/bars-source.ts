@@ -2,7 +2,7 @@ import type { NamedBar } from '../actors/kline-persistence/rows.ts';
 import { type HistoryQuery, joinWithLive } from '../actors/kline-persistence/store.ts';
 import type { BarsSource } from '../console/sources.ts';
 import type { BarsCatalogue, BarView } from '../protocols/console-api.ts';
-import { decimal, isInterval } from '../protocols/kline.ts';
+import { decimal, END_OF_TIME_US, isInterval, PRICE_DIGITS, QUOTE_DIGITS } from '../protocols/kline.ts';
 import type { LiveBars } from './live-bars.ts';
 
 export interface BarsViewOptions {
@@ -12,11 +12,6 @@ export interface BarsViewOptions {
   /** Stored bars, newest first; nothing where nothing is stored. */
   readonly stored: (query: HistoryQuery) => Promise<readonly NamedBar[]>;
 }
-
-const PRICE_DIGITS = 8;
-const QUOTE_DIGITS = 16;
-/** Later than any bar. */
-const END_OF_TIME_US = 1n << 52n;
 
 /** Bars for whoever asks: stored ones joined with those in memory, and changes as they come. */
 export class BarsView implements BarsSource {
@@ -55,7 +50,7 @@ export class BarsView implements BarsSource {
 }
 
 /** `binance:BTCUSDT` is BTCUSDT of binance; a symbol may have colons of its own. */
-function namesOf(symbol: string): [venue: string, symbol: string] {
+export function namesOf(symbol: string): [venue: string, symbol: string] {
   const cut = symbol.indexOf(':');
   return [symbol.slice(0, cut), symbol.slice(cut + 1)];
 }

@@ -45,7 +45,7 @@ function actorsPart(tree: ActorInfo): HealthPart {
 const NAMED_MAX = 4;
 
 /** A sentence has room for a few names. */
-function someOf(names: readonly string[]): string {
+export function someOf(names: readonly string[]): string {
   const more = names.length - NAMED_MAX;
   return `${names.slice(0, NAMED_MAX).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
 }

@@ -156,10 +156,13 @@ export function klineDesk(options: KlineDeskOptions): Behaviour<DeskMessage, Sta
   const serve = async (staffed: StaffedLine): Promise<void> => {
     if (busy.has(staffed.line)) return;
     busy.add(staffed.line);
-    await placeWaiting(staffed);
-    await mend(staffed);
-    await collect(staffed);
-    busy.delete(staffed.line);
+    try {
+      await placeWaiting(staffed);
+      await mend(staffed);
+      await collect(staffed);
+    } finally {
+      busy.delete(staffed.line);
+    }
   };
 
   return {
@@ -172,15 +175,15 @@ export function klineDesk(options: KlineDeskOptions): Behaviour<DeskMessage, Sta
       context.self.tell({ kind: 'sync-clocks' });
       return { ...count };
     },
-    receive(_state, message) {
-      if (message.kind === 'sync-clocks') void syncClocks();
+    receive(_state, message, context) {
+      if (message.kind === 'sync-clocks') syncClocks().catch((error: Error) => context.fail(error));
       else {
         discovery.look();
         moves.look();
         for (const healer of healers) healer.look();
         for (const staffed of lines()) {
           staffed.line.noteDepth();
-          void serve(staffed);
+          serve(staffed).catch((error: Error) => context.fail(error));
         }
       }
       return { ...count };

@@ -1,8 +1,5 @@
 import type { NamedBar } from '../actors/kline-persistence/rows.ts';
-import { decimal } from '../protocols/kline.ts';
-
-const PRICE_DIGITS = 8;
-const QUOTE_DIGITS = 16;
+import { decimal, PRICE_DIGITS, QUOTE_DIGITS } from '../protocols/kline.ts';
 
 /** A bar as klines.proto spells it: each number as a double, and beside it to the last digit. */
 export function messageOf({ venue, symbol, bar }: NamedBar): object {

@@ -2,6 +2,8 @@ import { Gauge, type Metric, Registry } from 'prom-client';
 import type { HealStats } from '../actors/kline-backfill/gap-healer.ts';
 import type { BarsStanding } from '../actors/kline-persistence/actor.ts';
 import { ScrapedMetric } from '../supervision/telemetry/scraped-metric.ts';
+import { namesOf } from './bars-source.ts';
+import { someOf } from './health.ts';
 import type { KlineSymbol } from './kline-symbols.ts';
 
 export interface KlineFigures {
@@ -31,8 +33,8 @@ export function klineMetrics({ standing, symbols, unserved, healing }: KlineFigu
     'symbol',
   ]);
   for (const name of unserved.slice(0, UNSERVED_NAMED_MAX)) {
-    const cut = name.indexOf(':');
-    missing.set({ venue: name.slice(0, cut), symbol: name.slice(cut + 1) }, 1);
+    const [venue, symbol] = namesOf(name);
+    missing.set({ venue, symbol }, 1);
   }
   const counter = (name: string, help: string, value: number) => {
     const metric = new ScrapedMetric('counter', name, help);
@@ -77,11 +79,7 @@ export function healingReasons(healing: HealStats | undefined): string[] {
   return [`${gaps} gap bars being healed${trouble === undefined ? '' : ` (${trouble.slice(0, 200)})`}`];
 }
 
-const NAMED_IN_HEALTH = 5;
-
 /** What health says of symbols for which no connection has a stream left. */
 export function unservedReasons(names: readonly string[]): string[] {
-  if (names.length === 0) return [];
-  const more = names.length > NAMED_IN_HEALTH ? ` and ${names.length - NAMED_IN_HEALTH} more` : '';
-  return [`TW_KLINE_NO_STREAM_LEFT: ${names.slice(0, NAMED_IN_HEALTH).join(', ')}${more}`];
+  return names.length === 0 ? [] : [`TW_KLINE_NO_STREAM_LEFT: ${someOf(names)}`];
 }

@@ -11,8 +11,8 @@ import type { NamedBar } from '../actors/kline-persistence/rows.ts';
 import { HISTORY_LIMIT_MAX } from '../actors/kline-persistence/store.ts';
 import type { ServedBeside } from '../actors/publisher/actor.ts';
 import { loadProtos } from '../actors/publisher/grpc-server.ts';
-import { isInterval } from '../protocols/kline.ts';
-import type { BarsView } from './bars-source.ts';
+import { END_OF_TIME_US, isInterval } from '../protocols/kline.ts';
+import { type BarsView, namesOf } from './bars-source.ts';
 import { messageOf } from './kline-message.ts';
 import type { LiveBars } from './live-bars.ts';
 
@@ -50,7 +50,6 @@ const BARS_PER_UPDATE = 500;
 const PENDING_MAX = 50_000;
 const LIMIT_DEFAULT = 500;
 const NAMES_MAX = 2_000;
-const END_OF_TIME_US = 1n << 52n;
 
 export interface KlineServiceOptions {
   readonly live: LiveBars;
@@ -113,10 +112,7 @@ class Subscription {
     for (const event of ['cancelled', 'close', 'error']) call.on(event, () => this.#end());
     const { symbols, intervals } = bars.catalogue();
     for (const name of symbols) {
-      const cut = name.indexOf(':');
-      for (const interval of intervals) {
-        this.#offer(live.series(name.slice(0, cut), name.slice(cut + 1), interval).slice(0, 1));
-      }
+      for (const interval of intervals) this.#offer(live.series(...namesOf(name), interval).slice(0, 1));
     }
   }
 

@@ -8,6 +8,7 @@ import type { TopologyNode, WatchdogSettings } from '../protocols/topology.ts';
 import type { Ticker } from '../protocols/venue.ts';
 import { type ActorSpec, actor } from '../supervision/spec.ts';
 import type { PinnedThread } from '../supervision/threads/pinned-thread.ts';
+import { someOf } from './health.ts';
 import type { KlineSymbol, KlineSymbols } from './kline-symbols.ts';
 import type { Place, Placed } from './tree-host.ts';
 
@@ -19,8 +20,6 @@ export interface KlineWatchOptions {
   readonly doubt: (symbol: KlineSymbol) => void;
   readonly onWarning: (warning: string) => void;
 }
-
-const NAMED_IN_HEALTH = 3;
 
 export class KlineWatch {
   readonly #options: KlineWatchOptions;
@@ -42,9 +41,7 @@ export class KlineWatch {
   reasons(): string[] {
     const dead = [...this.#verdicts].flatMap(([symbol, verdict]) => (verdict === 'dead' ? [symbol] : []));
     if (dead.length === 0) return [];
-    const named = dead.slice(0, NAMED_IN_HEALTH).join(', ');
-    const more = dead.length > NAMED_IN_HEALTH ? ` and ${dead.length - NAMED_IN_HEALTH} more` : '';
-    return [`trades of ${named}${more} do not come although the venue's ticker shows some`];
+    return [`trades of ${someOf(dead)} do not come although the venue's ticker shows some`];
   }
 
   tickers(venue: string, tickers: ReadonlyMap<string, Ticker>): void {

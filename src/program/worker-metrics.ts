@@ -10,6 +10,7 @@ import type { ExchangeStatus } from '../protocols/exchange.ts';
 import { QUALITIES } from '../protocols/kline.ts';
 import { type Sample, ScrapedMetric } from '../supervision/telemetry/scraped-metric.ts';
 import type { PinnedThread } from '../supervision/threads/pinned-thread.ts';
+import { namesOf } from './bars-source.ts';
 import type { PartitionLine } from './partition-line.ts';
 import type { RepairStats } from './trade-fetch.ts';
 
@@ -215,7 +216,7 @@ export class WorkerMetrics {
     this.#gauge('kline_feeds', "Symbols by the watchdog's verdict.", ['venue', 'verdict'], () => {
       const counts = new Map<string, Map<FeedVerdict, number>>();
       for (const [symbol, verdict] of this.#options.verdicts()) {
-        const venue = symbol.slice(0, symbol.indexOf(':'));
+        const [venue] = namesOf(symbol);
         const known = counts.get(venue) ?? new Map<FeedVerdict, number>();
         counts.set(venue, known.set(verdict, (known.get(verdict) ?? 0) + 1));
       }

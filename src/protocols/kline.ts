@@ -143,9 +143,16 @@ export function windowOpenUs(interval: Interval, window: number): bigint {
 export function decimal(value: bigint, digits: number): string {
   if (value < 0n) return `-${decimal(-value, digits)}`;
   const text = value.toString().padStart(digits + 1, '0');
-  const fraction = text.slice(-digits).replace(/0+$/, '');
-  return fraction === '' ? text.slice(0, -digits) : `${text.slice(0, -digits)}.${fraction}`;
+  const [whole, rest] = [text.slice(0, text.length - digits), text.slice(text.length - digits)];
+  const fraction = rest.replace(/0+$/, '');
+  return fraction === '' ? whole : `${whole}.${fraction}`;
 }
+
+/** Decimals that a bar keeps of prices and amounts, and of their products. */
+export const PRICE_DIGITS = 8;
+export const QUOTE_DIGITS = 16;
+/** Later than any bar. */
+export const END_OF_TIME_US = 1n << 52n;
 
 const DECIMAL = /^(\d{1,30})(?:\.(\d{1,30}))?$/;
 /** The count of 10^-digits that a decimal stands for. Digits beyond, unless zero, are refused rather than rounded. */

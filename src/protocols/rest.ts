@@ -4,4 +4,15 @@
  */
 export type RestResult<T> =
   | { readonly ok: true; readonly value: T; readonly usedWeight: number | undefined }
-  | { readonly ok: false; readonly status: number; readonly retryAfterS: number | undefined; readonly reason: string };
+  | RestFailure;
+
+export interface RestFailure {
+  readonly ok: false;
+  readonly status: number;
+  readonly retryAfterS: number | undefined;
+  readonly reason: string;
+}
+
+export function describeFailure({ status, reason }: RestFailure): string {
+  return status === 0 ? reason : `${status} ${reason}`;
+}

@@ -1,10 +1,9 @@
-import { TapeworksError } from '../protocols/errors/index.ts';
 import type { RestResult } from '../protocols/rest.ts';
 import type { RestFacts } from '../protocols/venue.ts';
 
 const ANSWER_WITHIN_MS = 10_000;
 
-/** Asks and reads the text of the answer; never rejects for what the venue or the network does. */
+/** Asks and reads the text of the answer; never rejects, whatever the venue or the network does. */
 export async function askRest<T>(
   { weightHeader }: RestFacts,
   restUrl: string,
@@ -23,8 +22,12 @@ export async function askRest<T>(
     status = response.status;
     return { ok: true, value: read(text), usedWeight: numberOf(header(weightHeader)) };
   } catch (error) {
-    if (error instanceof TapeworksError) throw error;
-    return { ok: false, status, retryAfterS: undefined, reason: String(error) };
+    return {
+      ok: false,
+      status,
+      retryAfterS: undefined,
+      reason: error instanceof Error ? error.message : String(error),
+    };
   }
 }
 

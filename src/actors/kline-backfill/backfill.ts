@@ -2,9 +2,18 @@
 // transaction with how far it has come, so that whatever ends a run, the next one goes on where it stopped.
 import { TapeworksError } from '../../protocols/errors/index.ts';
 import { type Bar, type BarFigures, type TradedBar, windowAt, windowOpenUs } from '../../protocols/kline.ts';
+import { describeFailure } from '../../protocols/rest.ts';
 import type { BarHistory } from '../../venues/history.ts';
 import type { NamedBar } from '../kline-persistence/rows.ts';
-import { blocked, observe, spend, startBudget, type WeightLimits, waitFor } from '../trade-repair/weight-budget.ts';
+import {
+  blocked,
+  isLimit,
+  observe,
+  spend,
+  startBudget,
+  type WeightLimits,
+  waitFor,
+} from '../trade-repair/weight-budget.ts';
 import type { BackfillSpan, BackfillStore } from './backfill-store.ts';
 
 export interface BackfillOptions {
@@ -81,8 +90,8 @@ export class Backfill {
         if (answer.usedWeight !== undefined) this.#budget = observe(this.#budget, answer.usedWeight, nowMs());
         return answer.value;
       }
-      reason = `${answer.status === 0 ? '' : `${answer.status} `}${answer.reason}`;
-      if (answer.status === 429 || answer.status === 418) {
+      reason = describeFailure(answer);
+      if (isLimit(answer.status)) {
         this.#budget = blocked(this.#budget, answer.status, answer.retryAfterS, nowMs());
       } else if (answer.status >= 400 && answer.status < 500) break;
       else await this.#wait(RETRY_MS * 2 ** attempt);

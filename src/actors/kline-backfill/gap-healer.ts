@@ -6,7 +6,7 @@
 //           a venue or database that fails ends the turn; the next ones are left out: 1 2 4 8 16 turns
 import { type BarFigures, type Interval, windowAt } from '../../protocols/kline.ts';
 import type { Trouble } from '../../protocols/partition.ts';
-import type { RestResult } from '../../protocols/rest.ts';
+import { describeFailure } from '../../protocols/rest.ts';
 import type { HealSettings } from '../../protocols/topology.ts';
 import type { BarHistory } from '../../venues/history.ts';
 import type { GapBar } from '../kline-persistence/gap-bars.ts';
@@ -18,7 +18,6 @@ import {
   observe,
   spend,
   startBudget,
-  UNREADABLE,
   type WeightLimits,
   waitFor,
 } from '../trade-repair/weight-budget.ts';
@@ -162,13 +161,13 @@ export class GapHealer {
     const { history, nowMs, restUrl } = this.#options;
     const { symbol, interval, opens, limit } = page;
     this.#budget = spend(this.#budget, history.weight, nowMs());
-    const answer = await history.fetch(restUrl(), symbol, interval, opens[0]!, limit).catch(unreadable);
+    const answer = await history.fetch(restUrl(), symbol, interval, opens[0]!, limit);
     if (answer.ok) {
       if (answer.usedWeight !== undefined) this.#budget = observe(this.#budget, answer.usedWeight, nowMs());
       await this.#replace(page, answer.value);
       return true;
     }
-    const reason = `${symbol} ${interval}: ${answer.status === 0 ? '' : `${answer.status} `}${answer.reason}`;
+    const reason = `${symbol} ${interval}: ${describeFailure(answer)}`;
     if (isRefusal(answer.status)) {
       this.#wait(page, reason);
       return true;
@@ -209,10 +208,6 @@ export class GapHealer {
     this.#failures++;
     this.#stats = { ...this.#stats, failed: this.#stats.failed + 1, trouble };
   }
-}
-
-function unreadable(error: Error): RestResult<BarFigures[]> {
-  return { ok: false, status: UNREADABLE, retryAfterS: undefined, reason: error.message };
 }
 
 /** Gap bars of a series that one question can answer. */

@@ -1,4 +1,13 @@
-import { type Bar, decimal, fromDecimal, isInterval, QUALITIES, type Quality } from '../../protocols/kline.ts';
+import {
+  type Bar,
+  decimal,
+  fromDecimal,
+  isInterval,
+  PRICE_DIGITS,
+  QUALITIES,
+  QUOTE_DIGITS,
+  type Quality,
+} from '../../protocols/kline.ts';
 
 /** A bar with the names under which it is stored. */
 export interface NamedBar {
@@ -13,8 +22,6 @@ export const KLINE_COLUMNS = [
   'revision',
 ] as const;
 const KEY_COLUMNS = ['venue', 'symbol', '"interval"', 'open_time'];
-const PRICE_DIGITS = 8;
-const QUOTE_DIGITS = 16;
 
 const assignments = KLINE_COLUMNS.filter((column) => !KEY_COLUMNS.includes(column))
   .map((column) => `${column} = excluded.${column}`)

@@ -1,13 +1,10 @@
-import { type BarFigures, fromDecimal } from '../../protocols/kline.ts';
+import { type BarFigures, fromDecimal, PRICE_DIGITS, QUOTE_DIGITS } from '../../protocols/kline.ts';
 import type { Trade } from '../../protocols/trade-record.ts';
 import type { BarHistory, TradesById, VenueHistory } from '../history.ts';
 import { askRest } from '../rest.ts';
 import { BINANCE } from './facts.ts';
 
 const PAGE_MAX = 1000;
-const DIGITS = 8;
-/** Our quote volumes are exact sums of products; the venue gives half of these places. */
-const QUOTE_DIGITS = 16;
 
 interface RawTrade {
   readonly a: number;
@@ -51,8 +48,8 @@ function tradeOf(raw: RawTrade, symbol: number): Trade {
     symbol,
     takerBuy: !raw.m,
     timeUs: BigInt(raw.T) * 1000n,
-    price: fromDecimal(raw.p, DIGITS),
-    amount: fromDecimal(raw.q, DIGITS),
+    price: fromDecimal(raw.p, PRICE_DIGITS),
+    amount: fromDecimal(raw.q, PRICE_DIGITS),
     firstId: BigInt(raw.f),
     lastId: BigInt(raw.l),
     sequence: BigInt(raw.a),
@@ -60,7 +57,8 @@ function tradeOf(raw: RawTrade, symbol: number): Trade {
 }
 
 function barOf(raw: RawBar): BarFigures {
-  const value = (text: string) => fromDecimal(text, DIGITS);
+  const value = (text: string) => fromDecimal(text, PRICE_DIGITS);
+  // Ours are exact sums of products; the venue gives half of these places.
   const quote = (text: string) => fromDecimal(text, QUOTE_DIGITS);
   return {
     openUs: BigInt(raw[0]) * 1000n,

@@ -1,4 +1,4 @@
-import { fromDecimal } from '../../protocols/kline.ts';
+import { fromDecimal, PRICE_DIGITS } from '../../protocols/kline.ts';
 import { fitsRecord, type Trade } from '../../protocols/trade-record.ts';
 import type { TradeWindows, VenueHistory } from '../history.ts';
 import { askRest } from '../rest.ts';
@@ -13,8 +13,6 @@ interface RawTrade {
   /** 0: the taker bought. */
   readonly type: string | number;
 }
-
-const DIGITS = 8;
 
 const windows: TradeWindows = {
   weight: 1,
@@ -39,8 +37,8 @@ function tradeOf(raw: RawTrade, symbol: number): Trade {
     symbol,
     takerBuy: Number(raw.type) === 0,
     timeUs: BigInt(raw.date) * 1_000_000n,
-    price: fromDecimal(raw.price, DIGITS),
-    amount: fromDecimal(raw.amount, DIGITS),
+    price: fromDecimal(raw.price, PRICE_DIGITS),
+    amount: fromDecimal(raw.amount, PRICE_DIGITS),
     firstId: id,
     lastId: id,
     sequence: id,
