@@ -91,8 +91,10 @@ export class Cell<M, S> implements Child, Askable<M>, Watchable {
     }
     const admission = this.#mailbox.offer(item);
     if (!this.#isWoken) this.#wake();
-    if (admission !== 'accepted' && admission !== 'pause' && this.#runtime.events.isHeard) {
-      this.#runtime.events.emit({ kind: 'overflow', path: this.path, policy: this.#mailbox.policy, dropped: 1 });
+    const isFull = admission !== 'accepted' && admission !== 'pause' && admission !== 'conflated';
+    if (isFull && this.#runtime.events.isHeard) {
+      const { policy, dropped } = this.#mailbox;
+      this.#runtime.events.emit({ kind: 'overflow', path: this.path, policy, dropped });
     }
     return admission;
   }

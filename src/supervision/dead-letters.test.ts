@@ -58,6 +58,19 @@ describe('dead letters', () => {
 });
 
 describe('lifecycle events', () => {
+  it('tell of what a full mailbox did not take, with how much that is by now, and nothing of what is conflated', async () => {
+    const full = toldActor('full', { mailbox: { capacity: 1, policy: 'reject' } }).spec;
+    const newest = toldActor('newest', { mailbox: { capacity: 1, policy: 'conflate', keyOf: () => 1 } }).spec;
+    const stage = await Stage.started({ children: [full, newest] });
+    for (const path of ['/full', '/newest']) stage.system.suspend(path);
+    for (let index = 0; index < 3; index++) for (const { ref } of [full, newest]) ref.tell(() => {});
+    const overflows = stage.events.flatMap((event) =>
+      event.kind === 'overflow' ? [`${event.path} ${event.policy} ${event.dropped}`] : [],
+    );
+    expect(overflows).toEqual(['/full reject 1', '/full reject 2']);
+    await stage.stop();
+  });
+
   it('are stamped, told to everyone who listens, and to nobody who left or threw', () => {
     const bus = new LifecycleBus(() => 7);
     const heard: string[] = [];

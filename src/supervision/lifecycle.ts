@@ -4,6 +4,7 @@ export type LifecycleEvent = { readonly path: string; readonly atMs: number } & 
   | { readonly kind: 'failed'; readonly incarnation: number; readonly error: Error }
   | { readonly kind: 'restarting'; readonly delayMs: number; readonly error: Error | undefined }
   | { readonly kind: 'stopped'; readonly reason: 'normal' | 'shutdown' | 'failure' }
+  /** A full mailbox did not take a message; so many by now. */
   | { readonly kind: 'overflow'; readonly policy: string; readonly dropped: number }
   | { readonly kind: 'dead-letter'; readonly reason: string }
   | { readonly kind: 'unhandled'; readonly message: string }

@@ -64,6 +64,12 @@ export class Mailbox<M> {
     }
   }
 
+  /** Messages that a full mailbox has refused or let go. */
+  get dropped(): number {
+    const { rejected, droppedOldest, droppedNewest } = this.drops;
+    return rejected + droppedOldest + droppedNewest;
+  }
+
   get depth(): number {
     return this.#tail - this.#head;
   }

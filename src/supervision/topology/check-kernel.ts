@@ -71,9 +71,10 @@ function checkSizes(check: Checker, { document, value }: LocatedConfiguration['k
   check.expect(enough, document, ['ingest', 'inFlightMessages'], expected, ingest.inFlightMessages);
 }
 
+/** An IPv6 address may stand in brackets, as in a URL. */
 export function isLoopback(host: string): boolean {
   if (isIP(host) === 4) return host.startsWith('127.');
-  return host === '::1' || host === 'localhost';
+  return ['::1', '[::1]', 'localhost'].includes(host);
 }
 
 function hasPassword(url: string): boolean {
