@@ -3,6 +3,7 @@ import { closeSync, existsSync, openSync, readFileSync, rmSync, statSync, writeF
 import { createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { TapeworksError } from '../protocols/errors/index.ts';
+import { isAlive, markOf, type ProcessMark } from '../protocols/process-mark.ts';
 import type { Account } from './unprivileged.ts';
 
 // A server that we start belongs to this process, and a note beside its data says so:
@@ -11,16 +12,11 @@ import type { Account } from './unprivileged.ts';
 //   theirs (owner lives)  --claim--> refused with TW_SERVER_IN_USE
 //   orphan (owner died, the server may live on) --claim--> the orphan is stopped, then ours
 //
-// A pid alone can be reused by another program, so the note also holds each process's start time.
+// A pid alone can be reused by another program, so the note holds marks.
 
 interface OwnerNote {
   readonly owner: ProcessMark;
   readonly server?: ProcessMark;
-}
-
-interface ProcessMark {
-  readonly pid: number;
-  readonly started: string;
 }
 
 export interface Launch {
@@ -167,29 +163,6 @@ export function freePort(): Promise<number> {
       );
     });
   });
-}
-
-function markOf(pid: number): ProcessMark {
-  return { pid, started: startTimeOf(pid) ?? '' };
-}
-
-function isAlive(mark: ProcessMark): boolean {
-  try {
-    process.kill(mark.pid, 0);
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM';
-  }
-  const started = startTimeOf(mark.pid);
-  return started === undefined || mark.started === '' || started === mark.started;
-}
-
-/** Field 22 of /proc/PID/stat, counted after the command's closing bracket; undefined where there is no /proc. */
-function startTimeOf(pid: number): string | undefined {
-  const path = `/proc/${pid}/stat`;
-  if (!existsSync(path)) return undefined;
-  const text = readFileSync(path, 'utf8');
-  const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
-  return fields[0] === 'Z' ? 'ended' : fields[19];
 }
 
 const noteFile = (place: { folder: string }) => `${place.folder}.owner.json`;

@@ -30,7 +30,7 @@ const inputs = (from: number, count: number) =>
 async function filled(fs: PowerLossFs, total: number): Promise<void> {
   const store = await SpillStore.open(optionsFor(fs));
   for (let at = 0; at < total; at += 10) await store.append(inputs(at, 10));
-  await store.close();
+  await store.seal();
 }
 
 async function replayAll(store: SpillStore): Promise<Map<number, string>> {

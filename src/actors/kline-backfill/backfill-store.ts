@@ -1,9 +1,7 @@
-import { Readable } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
 import type pg from 'pg';
-import { from as copyFrom } from 'pg-copy-streams';
 import type { Interval } from '../../protocols/kline.ts';
-import { copyText, FILL_STAGED, type NamedBar, timeFromEpoch, timeText } from '../kline-persistence/rows.ts';
+import { FILL_STAGED, type NamedBar, timeFromEpoch, timeText } from '../kline-persistence/rows.ts';
+import { staged } from '../kline-persistence/staging.ts';
 
 /** A span of history of one symbol and interval: bars that open at `fromUs` or later, and have closed by `toUs`. */
 export interface BackfillSpan {
@@ -53,10 +51,7 @@ export class BackfillStore {
   /** Answers how many of the bars were not there before, or were there incomplete. */
   async keep(span: BackfillSpan, bars: readonly NamedBar[], nextUs: bigint): Promise<number> {
     const client = this.#client;
-    await client.query('CREATE TEMP TABLE IF NOT EXISTS kline_stage (LIKE klines) ON COMMIT DELETE ROWS');
-    await client.query('BEGIN');
-    try {
-      await pipeline(Readable.from([copyText(bars)]), client.query(copyFrom('COPY kline_stage FROM STDIN')));
+    return staged(client, bars, async () => {
       const { rowCount } = await client.query(FILL_STAGED);
       await client.query(
         `INSERT INTO kline_backfill (venue, symbol, "interval", from_time, next_time, bars)
@@ -64,11 +59,7 @@ export class BackfillStore {
          DO UPDATE SET next_time = excluded.next_time, bars = kline_backfill.bars + excluded.bars, updated_at = now()`,
         [...key(span), timeText(nextUs), rowCount ?? 0],
       );
-      await client.query('COMMIT');
       return rowCount ?? 0;
-    } catch (error) {
-      await client.query('ROLLBACK').catch(() => undefined);
-      throw error;
-    }
+    });
   }
 }

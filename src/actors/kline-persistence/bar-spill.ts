@@ -87,7 +87,7 @@ export class BarSpill {
     const opened = await this.#opening?.catch(() => undefined);
     this.#opening = undefined;
     this.#open = undefined;
-    await opened?.store.close().catch(() => undefined);
+    await opened?.store.seal().catch(() => undefined);
     opened?.unlock();
   }
 

@@ -1,13 +1,9 @@
-import { Readable } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
 import type pg from 'pg';
-import { from as copyFrom } from 'pg-copy-streams';
 import { type Bar, INTERVAL_NAMES, type Interval } from '../../protocols/kline.ts';
 import { countGaps, type DeepSpan, findGaps, type GapBar, type GapQuery, markGaps } from './gap-bars.ts';
 import {
   type BarRow,
   barFromRow,
-  copyText,
   FILL_STAGED,
   latestOfEach,
   type NamedBar,
@@ -16,6 +12,7 @@ import {
   timeText,
   UPSERT_STAGED,
 } from './rows.ts';
+import { staged } from './staging.ts';
 
 /** Where a symbol goes on after a restart. */
 export interface Progress {
@@ -41,8 +38,6 @@ export interface HistoryQuery {
 }
 
 export const MIGRATIONS = new URL('./migrations/', import.meta.url);
-/** Rows without indices or constraints, gone at the end of the transaction. */
-const STAGE = 'CREATE TEMP TABLE IF NOT EXISTS kline_stage (LIKE klines) ON COMMIT DELETE ROWS';
 const SAVE_PROGRESS = `INSERT INTO kline_progress
 SELECT * FROM unnest($1::text[], $2::text[], $3::numeric[], $4::timestamptz[], $5::timestamptz[])
 ON CONFLICT (venue, symbol) DO UPDATE SET next_sequence = excluded.next_sequence, last_time = excluded.last_time
@@ -81,9 +76,9 @@ export class KlineStore {
 
   /** Stores bars and progress in one transaction: a restart finds bars and sequence of the same moment. */
   async write(bars: readonly NamedBar[], progress: readonly Progress[]): Promise<void> {
-    await this.#staged(latestOfEach(bars), async (client) => {
-      await client.query(UPSERT_STAGED);
-      await client.query(SAVE_PROGRESS, [
+    await staged(this.#client, latestOfEach(bars), async () => {
+      await this.#client.query(UPSERT_STAGED);
+      await this.#client.query(SAVE_PROGRESS, [
         progress.map((one) => one.venue),
         progress.map((one) => one.symbol),
         progress.map((one) => one.nextSequence.toString()),
@@ -91,22 +86,6 @@ export class KlineStore {
         progress.map((one) => timeText(one.sinceUs)),
       ]);
     });
-  }
-
-  /** Copies bars to the stage, and does the rest of the work in the same transaction. */
-  async #staged<T>(bars: readonly NamedBar[], work: (client: pg.Client) => Promise<T>): Promise<T> {
-    const client = this.#client;
-    await client.query(STAGE);
-    await client.query('BEGIN');
-    try {
-      await pipeline(Readable.from([copyText(bars)]), client.query(copyFrom('COPY kline_stage FROM STDIN')));
-      const done = await work(client);
-      await client.query('COMMIT');
-      return done;
-    } catch (error) {
-      await client.query('ROLLBACK').catch(() => undefined);
-      throw error;
-    }
   }
 
   /** Gap bars, at most so many, and how many there are in all. */
@@ -122,7 +101,7 @@ export class KlineStore {
 
   /** Replaces incomplete bars by the venue's own, and answers how many. */
   async fill(bars: readonly NamedBar[]): Promise<number> {
-    return this.#staged(bars, async (client) => (await client.query(FILL_STAGED)).rowCount ?? 0);
+    return staged(this.#client, bars, async () => (await this.#client.query(FILL_STAGED)).rowCount ?? 0);
   }
 
   /** The symbols of a venue whose bars are stored. */

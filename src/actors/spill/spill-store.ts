@@ -325,10 +325,6 @@ export class SpillStore {
       await advanceNote(fs, folder, settled, 'pending', harmless ? 'acknowledged' : 'settled');
     }
   }
-
-  async close(): Promise<void> {
-    await this.seal();
-  }
 }
 
 async function nextRecord(items: AsyncGenerator<SegmentItem>): Promise<SpillRecord | undefined> {

@@ -62,7 +62,7 @@ export class SpillYard {
   async close(stream: string): Promise<void> {
     const store = this.#stores.get(stream);
     this.#stores.delete(stream);
-    await store?.close().catch(() => undefined);
+    await store?.seal().catch(() => undefined);
   }
 
   get bytes(): number {
