@@ -149,7 +149,7 @@ async function* summariesOf(settings: Settings, signal: AbortSignal): AsyncGener
 
 function secretsOf({ address, ca }: Settings, metadata: Metadata): ChannelCredentials {
   const token = process.env['TAPEWORKS_TOKEN'] ?? '';
-  const host = address.slice(0, Math.max(0, address.lastIndexOf(':'))).replace(/^\[|\]$/g, '');
+  const host = address.slice(0, Math.max(0, address.lastIndexOf(':')));
   if (token !== '' && ca === undefined && !isLoopback(host)) {
     throw new TapeworksError('TW_CONFIG_UNSAFE', `the token is not sent to ${address} in plain text; give --ca`);
   }

@@ -1,6 +1,6 @@
 import type { Refusal } from '../protocols/console-api.ts';
 import { TapeworksError } from '../protocols/errors/index.ts';
-import { isLoopback } from '../supervision/topology/check-kernel.ts';
+import { authorizationFor, urlOf } from './authorization.ts';
 
 const TIMEOUT_MS = 10_000;
 
@@ -37,10 +37,7 @@ export async function* followConsole(
 }
 
 async function ask(base: string, path: string, signal: AbortSignal): Promise<Response> {
-  if (!/^https?:\/\//.test(base) || !URL.canParse(path, base)) {
-    throw new TapeworksError('TW_BAD_USAGE', `"${base}" is not an http:// or https:// URL`);
-  }
-  const url = new URL(path, base);
+  const url = urlOf(base, path);
   try {
     return await fetch(url, { signal, headers: authorizationFor(url), redirect: 'error' });
   } catch (error) {
@@ -48,15 +45,6 @@ async function ask(base: string, path: string, signal: AbortSignal): Promise<Res
     const cause = error instanceof Error && error.cause instanceof Error ? error.cause : (error as Error);
     throw new TapeworksError('TW_CONSOLE_UNREACHABLE', `no answer from ${url.origin}: ${cause.message}`);
   }
-}
-
-function authorizationFor(url: URL): Record<string, string> {
-  const token = process.env['TAPEWORKS_TOKEN'] ?? '';
-  if (token === '') return {};
-  if (url.protocol === 'http:' && !isLoopback(url.hostname.replace(/^\[|\]$/g, ''))) {
-    throw new TapeworksError('TW_CONFIG_UNSAFE', `the token is not sent to ${url.origin} in plain text; use https`);
-  }
-  return { authorization: `Bearer ${token}` };
 }
 
 function stranger(base: string, status: number): TapeworksError {

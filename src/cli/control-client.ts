@@ -3,8 +3,8 @@ import { type IncomingMessage, type OutgoingHttpHeaders, request as sendPlainly 
 import { request as sendSecurely } from 'node:https';
 import { APPLY_ROUTE, type ApplyRequest, PLAN_ROUTE, type TopologyReply } from '../protocols/control-api.ts';
 import { TapeworksError } from '../protocols/errors/index.ts';
-import { isLoopback } from '../supervision/topology/check-kernel.ts';
 import type { ConfigFiles } from '../supervision/topology/load.ts';
+import { authorizationFor, urlOf } from './authorization.ts';
 
 /** An apply takes up to its health deadline (an hour at most) and as long again to roll back; then nobody is there. */
 const TIMEOUT_MS = { [PLAN_ROUTE]: 30_000, [APPLY_ROUTE]: 2 * 3_600_000 } as const;
@@ -20,11 +20,7 @@ export async function askControl(
   request: ApplyRequest,
 ): Promise<TopologyReply> {
   const url = urlOf(base, route);
-  const token = process.env['TAPEWORKS_TOKEN'] ?? '';
-  if (token !== '' && url.protocol === 'http:' && !isLoopback(url.hostname.replace(/^\[|\]$/g, ''))) {
-    throw new TapeworksError('TW_CONFIG_UNSAFE', `the token is not sent to ${url.origin} in plain text; use https`);
-  }
-  const headers = { 'content-type': 'application/json', ...(token === '' ? {} : { authorization: `Bearer ${token}` }) };
+  const headers = { 'content-type': 'application/json', ...authorizationFor(url) };
   const answer = await post(url, headers, JSON.stringify(request), TIMEOUT_MS[route]);
   const reply = replyOf(answer, url);
   if (reply.kind !== 'error') return reply;
@@ -34,13 +30,6 @@ export async function askControl(
 /** The files as a request carries them; they have passed the checks, so that their bytes are known to be UTF-8. */
 export function requestFor(files: ConfigFiles): ApplyRequest {
   return { files: Object.fromEntries([...files].map(([name, bytes]) => [name, new TextDecoder().decode(bytes)])) };
-}
-
-function urlOf(base: string, route: string): URL {
-  if (!/^https?:\/\//.test(base) || !URL.canParse(route, base)) {
-    throw new TapeworksError('TW_BAD_USAGE', `"${base}" is not an http:// or https:// URL`);
-  }
-  return new URL(route, base);
 }
 
 interface Answer {

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { Redis } from 'ioredis';
 import { DeadLetterBox, type FiledLetter, type LetterFilter } from '../actors/kernel-ingest/dead-letter-box.ts';
 import { TapeworksError } from '../protocols/errors/index.ts';
+import { durationMs } from '../supervision/topology/leaves.ts';
 import { readAction, type readArguments, usage } from './arguments.ts';
 import { type Action, type Command, EXIT, type Options } from './command.ts';
 import { DATA_OPTION, redisUrl } from './data-folder.ts';
@@ -185,11 +186,9 @@ function filterOf({ code, source, since, until }: Values): LetterFilter {
   };
 }
 
-const UNITS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
-
 function timeOf(text: string): number {
-  const ago = /^(\d+)([smhd])$/.exec(text);
-  const time = ago === null ? Date.parse(text) : Date.now() - Number(ago[1]) * UNITS[ago[2]!]!;
+  const agoMs = durationMs(text);
+  const time = Number.isNaN(agoMs) ? Date.parse(text) : Date.now() - agoMs;
   if (Number.isNaN(time)) throw usage(`"${text}" is neither a time nor a span like 15m`);
   return time;
 }

@@ -8,11 +8,6 @@ export const HEADERS_MAX = 64;
 const TARGET_CHARACTERS_MAX = 2048;
 const HOST = /^(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::(\d{1,5}))?$/;
 
-export function isLoopback(host: string): boolean {
-  if (isIP(host) === 4) return host.startsWith('127.');
-  return host === '::1' || host === 'localhost';
-}
-
 /**
  * What every request must pass, whatever it asks for. A page of another site can make the operator's browser send
  * requests here, and can point its own name at this address; the Host header then carries that name.
