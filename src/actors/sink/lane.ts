@@ -31,7 +31,7 @@ export interface LaneEvents {
   /** The lane goes on in another mode, or for another reason. */
   turned(): void;
   /** A batch reached Postgres. */
-  wrote(rows: number, seconds: number, duplicates: number): void;
+  wrote(rows: number, seconds: number): void;
   replayed(rows: number, duplicates: number): void;
   reached(point: 'mid-replay'): void;
   /** The lane cannot go on; its owner should crash and start over. */
@@ -186,7 +186,7 @@ export class SinkLane {
     try {
       const { duplicates } = await this.#options.store.write(rows);
       const elapsedMs = performance.now() - started;
-      this.#options.events.wrote(rows.length, elapsedMs / 1_000, duplicates);
+      this.#options.events.wrote(rows.length, elapsedMs / 1_000);
       return { kind: 'written', duplicates, elapsedMs };
     } catch (error) {
       return { kind: 'write-failed', failure: classifyFailure(error) };
