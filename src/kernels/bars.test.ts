@@ -303,3 +303,30 @@ describe('limits', () => {
     expect(() => kernelWith(['1s'], { baseDepth: 3 })).toThrowError(code('TW_KLINE_LIMITS'));
   });
 });
+
+describe('a venue that numbers its trades anew', () => {
+  it('leaves a gap from the last bar on, and bars go on', () => {
+    const kernel = kernelWith(['1s']);
+    kernel.add(3, 0, true, START_US);
+    const [second, minute] = [SECOND_US, 60n * SECOND_US];
+    apply(kernel, trade(1000, { timeUs: START_US }), trade(1002, { timeUs: START_US + second }));
+    tickTo(kernel, 3);
+    expect(brief(read(kernel))).toEqual(['0 gap r1 n1', '1 gap r1 n1', '2 quiet r1 n0']);
+    // Old, or a little out of order: nothing that was not counted.
+    expect(apply(kernel, trade(999, { timeUs: START_US + second }))).toBe(0);
+    apply(kernel, trade(7, { timeUs: START_US + 4n * second }), trade(8, { timeUs: START_US + 5n * second }));
+    tickTo(kernel, 6);
+    expect(brief(read(kernel))).toEqual([
+      '0 gap r2 n1',
+      '1 gap r2 n1',
+      '2 gap r2 n0',
+      '3 gap r2 n0',
+      '4 gap r1 n1',
+      '5 complete r1 n1',
+    ]);
+    expect(kernel.troubles().flatMap(({ holes }) => holes.filter(({ isCoarse }) => !isCoarse))).toEqual([]);
+    apply(kernel, trade(9, { timeUs: START_US + minute }));
+    tickTo(kernel, 61);
+    expect(brief(read(kernel)).at(-1)).toBe('60 complete r1 n1');
+  });
+});

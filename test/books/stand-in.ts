@@ -6,6 +6,7 @@ import { type WebSocket, WebSocketServer } from 'ws';
 import { Exchange } from '../../src/actors/exchange/exchange.ts';
 import { BOOK, bookAsksOffset } from '../../src/protocols/book-layout.ts';
 import type { ExchangeSettings } from '../../src/protocols/topology.ts';
+import { TRADE } from '../../src/protocols/trade-layout.ts';
 import { venueNamed } from '../../src/venues/index.ts';
 import { until } from './harness.ts';
 
@@ -46,6 +47,8 @@ export class StandIn {
   readonly counting = new Map<string, Published>();
   /** Symbols whose trades were said to be missing, once each time. */
   readonly losses: string[] = [];
+  /** Numbers of the trades that were passed on. */
+  readonly trades: bigint[] = [];
   readonly venue: string;
   readonly symbols: readonly string[];
   readonly #options: StandInOptions;
@@ -93,7 +96,13 @@ export class StandIn {
         leaveOut: (index) => this.counting.delete(this.symbols[index]!),
       },
       bookIndex: (instrument) => this.symbols.indexOf(instrument),
-      trades: { write: () => true, lose: (symbol) => this.losses.push(symbol) > 0 },
+      trades: {
+        write: (_, records, at) => {
+          const { buffer, byteOffset } = records;
+          return this.trades.push(new DataView(buffer, byteOffset + at).getBigUint64(TRADE.sequence, true)) > 0;
+        },
+        lose: (symbol) => this.losses.push(symbol) > 0,
+      },
       random: Math.random,
     });
     this.#timer = setInterval(() => this.#exchange.tick(), 20);

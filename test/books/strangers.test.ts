@@ -165,3 +165,25 @@ describe('A book that breaks again and again', () => {
     expect(standIn.books).toEqual([]);
   });
 });
+
+describe('A venue that numbers its trades anew', () => {
+  it('is followed once nothing but old numbers come', async () => {
+    await stand('binance', {});
+    const trade = (id: number) =>
+      standIn.say(
+        `{"stream":"btcusdt@aggTrade","data":{"e":"aggTrade","E":1672515782136,"s":"BTCUSDT","a":${id},"p":"1","q":"1","f":${id},"l":${id},"T":1672515782136,"m":true,"M":true}}`,
+      );
+    trade(1000);
+    trade(1001);
+    trade(1001);
+    await until(() => standIn.trades.length === 2, waited('two trades'));
+    let next = 1;
+    await until(() => {
+      trade(next++);
+      return standIn.trades.length > 4;
+    }, waited('the new numbers'));
+    const [first] = standIn.trades.slice(2);
+    expect(standIn.trades).toEqual([1000n, 1001n, ...standIn.trades.slice(2).map((_, n) => first! + BigInt(n))]);
+    expect(standIn.status().streams.find(({ kind }) => kind === 'trades')).toMatchObject({ gaps: 1 });
+  });
+});

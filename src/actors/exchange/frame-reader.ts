@@ -204,7 +204,7 @@ export class FrameReader<Source extends FrameSource> {
     if (source.role === 'successor') this.#options.onCovered(stream, receivedNs);
   }
 
-  /** One old frame came out of order; nothing but old ones for a while means that the venue counts anew. */
+  /** One old frame or trade came out of order; nothing but old ones for a while means that the venue counts anew. */
   #isRenumbered(stream: Stream, receivedNs: number): boolean {
     if (stream.behindNs === 0) stream.behindNs = receivedNs;
     if (receivedNs - stream.behindNs < RENUMBERED_AFTER_NS) return false;
@@ -259,12 +259,16 @@ export class FrameReader<Source extends FrameSource> {
     const last = stream.lastTrade;
     if (sequence <= last) {
       // Where ids leave numbers out, an older one may be late and not a duplicate: whoever sums them remembers more.
-      if (stream.facts.gapProof === 'ordered-trade-id' && sequence !== last) return true;
-      stream.duplicates++;
-      return false;
+      const isSparse = stream.facts.gapProof === 'ordered-trade-id';
+      if (isSparse && sequence !== last) return true;
+      if (isSparse || !this.#isRenumbered(stream, receivedNs)) {
+        stream.duplicates++;
+        return false;
+      }
     }
-    if (last > 0n && sequence !== last + 1n && stream.facts.gapProof === 'dense-trade-id') stream.gaps++;
+    if (last > 0n && sequence > last + 1n && stream.facts.gapProof === 'dense-trade-id') stream.gaps++;
     stream.lastTrade = sequence;
+    stream.behindNs = 0;
     return true;
   }
 

@@ -7,11 +7,14 @@
 // bars of the span stay gaps until they are rebuilt from the venue's own.
 import {
   A_RECENT, ASIDE_BYTES, B_INDEX, B_SUSPECT_FROM, C_DUPLICATE, C_HOLES, C_HOLES_MERGED, C_REFUSED_FILL, C_TROUBLE_VERSION, FLAG_FETCHED, FLAG_OFFERED, H_COARSE,
-  H_FIRST, H_FROM, H_LAST, H_TO, HOLE_BYTES, HOLES_MAX, NEVER, RECENT_IDS, S_EXPECTED, S_FAST_SEQUENCE, S_FLAGS, S_HOLES,
+  H_FIRST, H_FROM, H_LAST, H_TO, HOLE_BYTES, HOLES_MAX, NEVER, RECENT_IDS, S_BASE_OPEN, S_EXPECTED, S_FAST_SEQUENCE, S_FLAGS, S_HOLES,
   S_LAST_TIME, S_VENUE, SYMBOL_DENSE, SYMBOL_HAS_TRADED, SYMBOL_SUSPECT,
 } from './bars-layout';
 import { bodyOf, count, noteDeep, reissueSpan, settle } from './bars-ring';
 import { clockOf, intervals, lengthOf } from './bars-window';
+
+/** Trades of one venue may be stamped out of order by less than this. */
+const RENUMBERED_US: u64 = 1_000_000;
 
 export const DROP: u32 = 0;
 export const NEXT: u32 = 1;
@@ -66,11 +69,29 @@ export function admit(symbol: usize, sequence: u64, time: u64, tradeFlags: u32):
     return advanceTo(symbol, sequence, time);
   }
   if (sequence < expected) {
-    return flags & SYMBOL_DENSE ? fill(symbol, sequence, time) : fillSparse(symbol, sequence, time, tradeFlags);
+    if (!(flags & SYMBOL_DENSE)) return fillSparse(symbol, sequence, time, tradeFlags);
+    return isRenumbered(symbol, sequence, time) ? renumber(symbol, sequence, time) : fill(symbol, sequence, time);
   }
   // Where ids leave numbers out, a jump proves a loss only when one is feared.
   const lost = sequence > expected && (flags & (SYMBOL_DENSE | SYMBOL_SUSPECT)) != 0;
   if (lost) openHole(symbol, expected, sequence, time);
+  clearDoubt(symbol, time);
+  return advanceTo(symbol, sequence, time);
+}
+
+/** What was counted before cannot have happened after the last trade: the venue counts anew. */
+function isRenumbered(symbol: usize, sequence: u64, time: u64): bool {
+  return time > load<u64>(symbol, S_LAST_TIME) + RENUMBERED_US && indexOfHole(symbol, sequence) < 0;
+}
+
+/** Nothing tells what was traded since the last bar, nor can old holes be filled: there the venue's own bars must do. */
+function renumber(symbol: usize, sequence: u64, time: u64): u32 {
+  openHole(symbol, load<u64>(symbol, S_EXPECTED), load<u64>(symbol, S_EXPECTED) + 1, time);
+  for (let index: u32 = 0; index < load<u32>(symbol, S_HOLES); index++) {
+    const hole = holeAt(symbol, index);
+    store<u64>(hole, min(load<u64>(hole, H_FROM), load<u64>(symbol, S_BASE_OPEN)), H_FROM);
+    makeCoarse(symbol, hole);
+  }
   clearDoubt(symbol, time);
   return advanceTo(symbol, sequence, time);
 }
