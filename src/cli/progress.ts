@@ -11,6 +11,7 @@ export class Progress {
   readonly #paint: Paint = paintFor(process.stderr);
   readonly #startedMs = performance.now();
   readonly #pending = new Set<string>();
+  #isStopping = false;
 
   constructor(isJson: boolean) {
     this.#isJson = isJson;
@@ -71,7 +72,10 @@ ${hints.map(([command, what]) => `    ${command.padEnd(width)}${what}`).join('\n
 `);
   }
 
+  /** Said once: as soon as it is asked for, even where something is still starting. */
   stopping(): void {
+    if (this.#isStopping) return;
+    this.#isStopping = true;
     this.#say(`  ${this.#paint('stopping ...', 'dim')}`);
   }
 

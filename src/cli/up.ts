@@ -70,14 +70,19 @@ async function up(read: ReadConfiguration, options: Settings): Promise<number> {
   const ended = new Promise<number>((done) => {
     end = done;
   });
+  let isStopping = false;
   const forget = onTerminationSignal(
-    () => end(EXIT.ok),
+    () => {
+      isStopping = true;
+      progress.stopping();
+      end(EXIT.ok);
+    },
     (code) => process.exit(code),
   );
   try {
     const { data } = placesOf(read.config);
     if (options.reset) forgetData(data);
-    const [postgres, redis, venues] = await Promise.all([
+    const [postgres, redis, venues] = await allEnded([
       progress.step('Postgres', () =>
         server(providePostgres, 'DATABASE_URL', data, read.config.kernel.servers.postgres, stops, log),
       ),
@@ -86,6 +91,7 @@ async function up(read: ReadConfiguration, options: Settings): Promise<number> {
       ),
       options.live ? LIVE : progress.step('simulated venues', () => simulate(read, stops)),
     ]);
+    if (isStopping) return EXIT.ok;
     program = new Program({
       configuration: read.config,
       files: read.files,
@@ -103,6 +109,7 @@ async function up(read: ReadConfiguration, options: Settings): Promise<number> {
       progress.step('actors', () => bringUp(running)),
       redis.state === 'up' && progress.step('collector', () => collect(options.folder, venues.text, redis.url, stops)),
     ]);
+    if (isStopping) return EXIT.ok;
     if (read.config.kernel.topology.watch) stops.push(watch(running, read, options.folder, log));
     progress.ready(running, postgres, redis, options.live);
     void running.system.ended.then((reason) => {
@@ -128,8 +135,9 @@ async function bringUp(program: Program): Promise<void> {
 }
 
 /** Waits for all even where one fails: what is still starting could not be stopped. */
-async function allEnded(steps: readonly (Promise<void> | false)[]): Promise<void> {
-  for (const end of await Promise.allSettled(steps)) if (end.status === 'rejected') throw end.reason;
+async function allEnded<const Steps extends readonly unknown[]>(steps: Steps) {
+  await Promise.allSettled(steps);
+  return Promise.all(steps);
 }
 
 /** Everything but the servers' programs, which would only have to be fetched again. */

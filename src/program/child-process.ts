@@ -24,6 +24,8 @@ export async function startCommand(args: readonly string[], env: NodeJS.ProcessE
   const child = spawn(process.execPath, [MAIN, ...args], {
     // The pipe to its stdin closes with this process, however that ends: the sign for the child to end too.
     stdio: ['pipe', 'pipe', 'pipe'],
+    // Its own process group: Ctrl-C in a terminal must reach this process alone, which then stops what it started in order.
+    detached: true,
     env: { ...process.env, ...env, [CHILD_VARIABLE]: '1' },
   });
   const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));

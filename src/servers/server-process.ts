@@ -32,6 +32,12 @@ export interface Launch {
   isReady(): Promise<boolean>;
 }
 
+/** A process that ends without the time for an orderly stop (a second Ctrl-C, a defect) still tells its servers to end. */
+const running = new Set<ServerProcess>();
+process.on('exit', () => {
+  for (const server of running) server.askToEnd();
+});
+
 const READY_MS = 30_000;
 const STOP_MS = 10_000;
 const LOG_TAIL_BYTES = 2_000;
@@ -76,6 +82,8 @@ export class ServerProcess {
       child.once('error', () => resolve());
     });
     const server = new ServerProcess(launch, child, ended);
+    running.add(server);
+    void ended.then(() => running.delete(server));
     if (child.pid !== undefined) writeNote(launch, { owner: markOf(process.pid), server: markOf(child.pid) });
     const deadline = performance.now() + READY_MS;
     while (server.running && child.pid !== undefined && performance.now() < deadline) {
@@ -90,9 +98,13 @@ export class ServerProcess {
     );
   }
 
+  askToEnd(): void {
+    this.#child.kill(this.#stopSignal);
+  }
+
   async stop(): Promise<void> {
     if (this.running && this.#child.pid !== undefined) {
-      this.#child.kill(this.#stopSignal);
+      this.askToEnd();
       // Unreferenced: the wait must not outlive the server, nor hold this process back.
       const late = sleep(STOP_MS, 'late' as const, { ref: false });
       if ((await Promise.race([this.#ended, late])) === 'late') this.#child.kill('SIGKILL');

@@ -61,18 +61,22 @@ export class GracefulShutdown {
   }
 }
 
-/** The first SIGTERM or SIGINT asks for the way down; a second one ends the process at once. */
+const EXIT_CODE = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const;
+const ENDING = Object.keys(EXIT_CODE) as (keyof typeof EXIT_CODE)[];
+
+/**
+ * The first SIGTERM, SIGINT or SIGHUP (the terminal was closed) asks for the way down; a second one ends the process at
+ * once.
+ */
 export function onTerminationSignal(begin: (signal: NodeJS.Signals) => void, exit: (code: number) => void): () => void {
   let count = 0;
   const listener = (signal: NodeJS.Signals) => {
     count++;
     if (count === 1) begin(signal);
-    else exit(signal === 'SIGINT' ? 130 : 143);
+    else exit(EXIT_CODE[signal as keyof typeof EXIT_CODE]);
   };
-  process.on('SIGTERM', listener);
-  process.on('SIGINT', listener);
+  for (const signal of ENDING) process.on(signal, listener);
   return () => {
-    process.off('SIGTERM', listener);
-    process.off('SIGINT', listener);
+    for (const signal of ENDING) process.off(signal, listener);
   };
 }

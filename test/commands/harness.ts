@@ -113,6 +113,8 @@ export class Running {
   constructor(place: Workplace, args: readonly string[] = [], env: RunOptions['env'] = {}) {
     const child = spawn(process.execPath, [main, 'up', '--json', ...args], {
       ...{ cwd: place.folder, env: environment(env), stdio: ['ignore', 'pipe', 'pipe'] },
+      // The leader of a process group, as in a terminal.
+      detached: true,
     });
     this.child = child;
     child.stderr!.setEncoding('utf8').on('data', (text: string) => {
@@ -129,8 +131,9 @@ export class Running {
     this.ready.catch(() => undefined);
   }
 
+  /** Ctrl-C: a terminal sends it to the whole process group. */
   async stop(): Promise<number | null> {
-    this.child.kill('SIGINT');
+    process.kill(-this.child.pid!, 'SIGINT');
     return this.ended;
   }
 }
