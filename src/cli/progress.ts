@@ -1,7 +1,8 @@
 import type { Program } from '../program/program.ts';
+import type { HealthPart } from '../protocols/console-api.ts';
 import type { ServerAvailability } from '../servers/index.ts';
 import { hanging } from './help.ts';
-import { type Paint, paintFor } from './terminal.ts';
+import { type Paint, paintFor, plain } from './terminal.ts';
 
 const INDENT = '        ';
 
@@ -51,6 +52,7 @@ export class Progress {
       process.stdout.write(`${JSON.stringify({ ready: true, seconds, dashboard: url, grpc, health, servers })}\n`);
       return;
     }
+    const troubles = renderTroubles(health.parts, this.#paint, Math.min(120, process.stderr.columns ?? 120));
     const symbol = program.defaultSymbol ?? 'BTC-USD';
     const hints = [
       [`npx tapeworks top --book ${symbol}`, 'the merged order book, live'],
@@ -64,7 +66,7 @@ export class Progress {
 
     dashboard   ${this.#paint(url ?? 'off', 'bold')}
     gRPC        ${this.#paint(grpc ?? 'off', 'bold')}
-
+${troubles}
   Try next, in another terminal:
 ${hints.map(([command, what]) => `    ${command.padEnd(width)}${what}`).join('\n')}
 
@@ -105,6 +107,16 @@ ${hints.map(([command, what]) => `    ${command.padEnd(width)}${what}`).join('\n
     if (this.#isJson) return;
     process.stderr.write(process.stderr.isTTY === true ? `\r\u001b[K${text}\n` : `${text}\n`);
   }
+}
+
+/** What is not well at the end of a start, so that nobody takes `up` for `well`; empty where all is. */
+export function renderTroubles(parts: readonly HealthPart[], paint: Paint, columns: number): string {
+  const unwell = parts.filter(({ status }) => status !== 'OK');
+  const lines = unwell.flatMap(({ name, status, reason }) => {
+    const [first = '', ...more] = hanging(' '.repeat(16), `${name}: ${plain(reason)}`, columns);
+    return [`    ${paint(status.padEnd(12), status === 'DOWN' ? 'red' : 'yellow')}${first.slice(16)}`, ...more];
+  });
+  return lines.map((line) => `${line}\n`).join('');
 }
 
 /** A server's log can be long; what it says last is why it ended. */
