@@ -1,7 +1,6 @@
 // Where the running program is to be found when nobody says: where the configuration in this folder puts it.
-import { type Configuration, loadConfiguration } from '../supervision/topology/load.ts';
 import type { OptionSpec } from './command.ts';
-import { CONFIG_FOLDER, KNOWN } from './configuration.ts';
+import { CONFIG_FOLDER, usualConfiguration } from './configuration.ts';
 
 export const CONSOLE_URL = 'http://127.0.0.1:9090';
 export const GRPC_ADDRESS = '127.0.0.1:50051';
@@ -15,7 +14,7 @@ export const URL_OPTION = {
 /** The one given, else the HTTP address of the configuration, else the usual one. */
 export async function consoleUrl(given: string | undefined): Promise<string> {
   if (given !== undefined) return given;
-  const kernel = (await configured())?.kernel;
+  const kernel = (await usualConfiguration())?.kernel;
   if (kernel === undefined || kernel.http.port === 0) return CONSOLE_URL;
   return `${kernel.tls === undefined ? 'http' : 'https'}://${reachable(kernel.http.host)}:${kernel.http.port}`;
 }
@@ -23,15 +22,10 @@ export async function consoleUrl(given: string | undefined): Promise<string> {
 /** The same for gRPC. */
 export async function grpcAddress(given: string | undefined): Promise<string> {
   if (given !== undefined) return given;
-  const kernel = (await configured())?.kernel;
+  const kernel = (await usualConfiguration())?.kernel;
   return kernel === undefined || kernel.grpc.port === 0
     ? GRPC_ADDRESS
     : `${reachable(kernel.grpc.host)}:${kernel.grpc.port}`;
-}
-
-async function configured(): Promise<Configuration | undefined> {
-  const read = await loadConfiguration(CONFIG_FOLDER, KNOWN);
-  return read.ok ? read.value : undefined;
 }
 
 /** A server that listens on every address is asked on the loopback one; its certificate is for a name. */

@@ -1,5 +1,4 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import pg from 'pg';
 import {
   AUDITED_FIELDS,
   type Audit,
@@ -19,7 +18,6 @@ import {
   type WeightBudget,
   waitFor,
 } from '../actors/trade-repair/weight-budget.ts';
-import { renderIssue } from '../protocols/config-issue.ts';
 import { TapeworksError } from '../protocols/errors/index.ts';
 import {
   type BarFigures,
@@ -35,11 +33,11 @@ import {
 import { describeFailure } from '../protocols/rest.ts';
 import type { BarHistory } from '../venues/history.ts';
 import { readAction, usage } from './arguments.ts';
-import { BAR_VENUE_OPTION, type BarVenue, barVenueNamed } from './bar-venue.ts';
+import { BAR_VENUE_OPTION, type BarVenue, barVenueNamed, LIVE_OPTION, REST_OPTION, restUrlOf } from './bar-venue.ts';
 import { type Command, EXIT, type Options } from './command.ts';
-import { CONFIG_OPTION, readConfiguration } from './configuration.ts';
-import { DATA_OPTION, databaseUrl } from './data-folder.ts';
-import { reasonOf } from './failure.ts';
+import { CONFIG_OPTION } from './configuration.ts';
+import { DATA_OPTION, DATABASE_OPTION, databaseUrl } from './data-folder.ts';
+import { connectPostgres, leavePostgres } from './server-clients.ts';
 
 const DEFAULT_BARS = 500;
 const REQUESTS_MAX = 5;
@@ -48,20 +46,11 @@ const DIFFERENCES_SHOWN = 3;
 const WEIGHT_SHARE = 0.25;
 
 const OPTIONS = {
-  database: {
-    type: 'string',
-    value: 'URL',
-    about: 'where the bars are stored (DATABASE_URL, else the embedded Postgres)',
-  },
+  database: DATABASE_OPTION,
   data: DATA_OPTION,
   config: CONFIG_OPTION,
-  live: { type: 'boolean', about: 'ask the real venue, as the bars of `up --live` come from there' },
-  rest: {
-    type: 'string',
-    value: 'URL',
-    about:
-      "the venue's REST address, everything before the path (that of the simulated venues, or with --live the real one)",
-  },
+  live: LIVE_OPTION,
+  rest: REST_OPTION,
   venue: BAR_VENUE_OPTION,
   symbols: { type: 'string', value: 'LIST', about: "only these, in the venue's spelling (all that are stored)" },
   interval: {
@@ -95,18 +84,10 @@ async function parse(args: readonly string[]): Promise<Settings> {
     throw usage(`--bars: expected 1..${HISTORY_LIMIT_MAX}, got "${values.bars}"`);
   }
   const venue = barVenueNamed(values.venue);
-  const { id, rest: real } = venue.facts;
-  const rest = values.rest ?? (values.live ? real.url : await simulatedUrl(values.config, id));
-  const database = databaseUrl(values.data, values.database);
+  const rest = await restUrlOf(venue, values);
+  const database = await databaseUrl(values.data, values.database);
   const symbols = values.symbols?.split(',');
   return { database, venue, rest, symbols, interval, bars, json: values.json ?? false };
-}
-
-/** Where `tapeworks up` has its simulated venue. */
-async function simulatedUrl(folder: string, venue: string): Promise<string> {
-  const read = await readConfiguration(folder, folder);
-  if (!read.ok) throw usage(`--config: ${read.issues.map(renderIssue).join('; ')}`);
-  return `http://127.0.0.1:${read.value.config.kernel.simulation.port}/${venue}`;
 }
 
 /** The venue's bars of the same span, asked for within the budget; refusals are waited out a few times. */
@@ -260,18 +241,12 @@ function totalsText(totals: Totals, interval: Interval, rest: string): string {
     ...(marked > 0 ? [`${marked} bars say themselves that they are incomplete`] : []),
     ...(refused > 0 ? [`the venue told nothing of ${refused} symbols`] : []),
   ].map((text) => `; ${text}`);
-  if (compared + missing === 0)
-    return `Nothing could be compared yet: no whole ${interval} bar is stored${rests.join('')}.`;
+  if (compared + missing === 0) {
+    const why = refused > 0 ? `${rest} told nothing of ${refused} symbols` : `no whole ${interval} bar is stored`;
+    return `Nothing could be compared: ${why}.`;
+  }
   const verdict = equal === compared && missing === 0 ? 'All equal' : `${compared - equal} differ, ${missing} missing`;
   return `${verdict}: ${compared} bars of ${symbols} symbols, ${interval}, beside ${rest}${rests.join('')}.`;
-}
-
-async function connected(client: pg.Client): Promise<void> {
-  try {
-    await client.connect();
-  } catch (error) {
-    throw new TapeworksError('TW_SERVER_UNREACHABLE', `Postgres does not answer: ${reasonOf(error)}`);
-  }
 }
 
 export const command: Command = {
@@ -290,12 +265,11 @@ Compares the newest stored bars with the venue's own and prints, for every symbo
   examples: ['tapeworks audit klines --symbols BTCUSDT,ETHUSDT --interval 5m', 'tapeworks audit klines --live --json'],
   async run(args) {
     const settings = await parse(args);
-    const client = new pg.Client({ connectionString: settings.database });
+    const client = await connectPostgres(settings.database);
     try {
-      await connected(client);
       return (await audit(settings, new KlineStore(client))) ? EXIT.ok : EXIT.failed;
     } finally {
-      await client.end();
+      await leavePostgres(client);
     }
   },
 };

@@ -1,17 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import pg from 'pg';
+import type pg from 'pg';
 import { Backfill, type BackfillReport } from '../actors/kline-backfill/backfill.ts';
 import { type BackfillSpan, BackfillStore } from '../actors/kline-backfill/backfill-store.ts';
 import { MIGRATIONS } from '../actors/kline-persistence/store.ts';
 import { migrate, readMigrations } from '../actors/sink/migrate.ts';
-import { TapeworksError } from '../protocols/errors/index.ts';
 import { INTERVAL_NAMES, type Interval, isInterval } from '../protocols/kline.ts';
 import { isSymbolShaped, symbolOf } from '../venues/venue.ts';
 import { readArguments, usage } from './arguments.ts';
-import { BAR_VENUE_OPTION, type BarVenue, barVenueNamed } from './bar-venue.ts';
+import { BAR_VENUE_OPTION, type BarVenue, barVenueNamed, LIVE_OPTION, REST_OPTION, restUrlOf } from './bar-venue.ts';
 import { type Command, EXIT, type Options } from './command.ts';
-import { DATA_OPTION, databaseUrl } from './data-folder.ts';
-import { reasonOf } from './failure.ts';
+import { CONFIG_OPTION } from './configuration.ts';
+import { DATA_OPTION, DATABASE_OPTION, databaseUrl } from './data-folder.ts';
+import { connectPostgres, leavePostgres } from './server-clients.ts';
 import { short, span as spanText } from './terminal.ts';
 
 const OPTIONS = {
@@ -21,14 +21,12 @@ const OPTIONS = {
     ...{ type: 'string', value: 'LIST', default: '1m', about: `one or more of ${INTERVAL_NAMES.join(', ')}` },
     offers: INTERVAL_NAMES,
   },
-  database: { type: 'string', value: 'URL', about: 'where bars are stored (DATABASE_URL, else the embedded Postgres)' },
+  database: DATABASE_OPTION,
   data: DATA_OPTION,
+  config: CONFIG_OPTION,
+  live: LIVE_OPTION,
+  rest: REST_OPTION,
   venue: BAR_VENUE_OPTION,
-  rest: {
-    type: 'string',
-    value: 'URL',
-    about: "the venue's REST address, everything before the path (the real venue)",
-  },
   json: { type: 'boolean', about: 'one JSON object an interval' },
 } as const satisfies Options;
 
@@ -59,7 +57,7 @@ function intervalsOf(text: string): Interval[] {
   });
 }
 
-function parse(args: readonly string[]): Settings {
+async function parse(args: readonly string[]): Promise<Settings> {
   const { values, positionals } = readArguments(args, OPTIONS, 1);
   const [symbol] = positionals;
   const venue = barVenueNamed(values.venue);
@@ -78,8 +76,9 @@ function parse(args: readonly string[]): Settings {
   const spans = intervalsOf(values.interval).map((interval) => {
     return { venue: facts.id, symbol, interval, fromUs, toUs: endUs };
   });
-  const database = databaseUrl(values.data, values.database);
-  return { spans, database, venue, rest: values.rest ?? facts.rest.url, isJson: values.json ?? false };
+  const rest = await restUrlOf(venue, values);
+  const database = await databaseUrl(values.data, values.database);
+  return { spans, database, venue, rest, isJson: values.json ?? false };
 }
 
 /** One line that is drawn again and again on a terminal; nothing elsewhere. */
@@ -153,19 +152,12 @@ Fetches closed bars of a symbol from the venue's REST service and stores those t
     [EXIT.unavailable]: 'there is no Postgres to store into',
   },
   examples: [
-    'tapeworks backfill BTCUSDT --from 2026-01-01',
-    'tapeworks backfill ETHUSDT --from 2026-01-01 --to 2026-02-01 --interval 1m,1h,1d --json',
-    `tapeworks backfill BTCUSDT --from 2026-11-16 --rest http://127.0.0.1:9801/${BAR_VENUE_OPTION.default}`,
+    'tapeworks backfill BTCUSDT --from 2026-01-01 --live',
+    'tapeworks backfill ETHUSDT --from 2026-01-01 --to 2026-02-01 --interval 1m,1h,1d --live --json',
   ],
   async run(args) {
-    const settings = parse(args);
-    const client = new pg.Client({ connectionString: settings.database, options: '-c timezone=UTC' });
-    client.on('error', () => {});
-    try {
-      await client.connect();
-    } catch (error) {
-      throw new TapeworksError('TW_SERVER_UNREACHABLE', `Postgres does not answer: ${reasonOf(error)}`);
-    }
+    const settings = await parse(args);
+    const client = await connectPostgres(settings.database);
     const stop = new AbortController();
     const onInterrupt = () => stop.abort();
     process.once('SIGINT', onInterrupt);
@@ -176,7 +168,7 @@ Fetches closed bars of a symbol from the venue's REST service and stores those t
     } finally {
       process.removeListener('SIGINT', onInterrupt);
       process.removeListener('SIGTERM', onInterrupt);
-      await client.end();
+      await leavePostgres(client);
     }
   },
 };

@@ -5,6 +5,7 @@ import {
   type ConfigFiles,
   type Configuration,
   checkConfiguration,
+  loadConfiguration,
   readBounded,
   readConfigFiles,
   TOPOLOGY_FILE,
@@ -40,6 +41,12 @@ export async function readConfiguration(path: string, folder: string): Promise<C
   if (!files.ok || !topology.ok) return files.ok ? (topology as Checked<never>) : files;
   const replaced = new Map([...files.value, [TOPOLOGY_FILE, topology.value]]);
   return checked({ ok: true, value: replaced }, (name) => (name === TOPOLOGY_FILE ? path : join(folder, name)));
+}
+
+/** The configuration of this folder, for what a command is not told; undefined where there is none that is right. */
+export async function usualConfiguration(): Promise<Configuration | undefined> {
+  const read = await loadConfiguration(CONFIG_FOLDER, KNOWN);
+  return read.ok ? read.value : undefined;
 }
 
 function checked(files: Checked<ConfigFiles>, shown: (name: string) => string): Checked<ReadConfiguration> {

@@ -1,17 +1,19 @@
 import { readFileSync } from 'node:fs';
-import { Redis } from 'ioredis';
 import { DeadLetterBox, type FiledLetter, type LetterFilter } from '../actors/kernel-ingest/dead-letter-box.ts';
 import { TapeworksError } from '../protocols/errors/index.ts';
+import { isKind } from '../protocols/topology.ts';
+import { compileTopology } from '../supervision/topology/compile.ts';
 import { durationMs } from '../supervision/topology/leaves.ts';
 import { readAction, type readArguments, usage } from './arguments.ts';
 import { type Action, type Command, EXIT, type Options } from './command.ts';
+import { usualConfiguration } from './configuration.ts';
 import { DATA_OPTION, redisUrl } from './data-folder.ts';
-import { reasonOf } from './failure.ts';
+import { connectRedis } from './server-clients.ts';
 
 const OPTIONS = {
   box: {
     ...{ type: 'string', multiple: true, value: 'STREAM' },
-    about: 'dead-letter stream; may be given more than once (events:dlq)',
+    about: 'dead-letter stream; may be given more than once (those of the configured streams)',
   },
   code: { type: 'string', value: 'CODE', about: 'only letters with this code, such as bad_ts' },
   source: { type: 'string', value: 'SOURCE', about: 'only letters of this source' },
@@ -49,7 +51,7 @@ export const command: Command = {
   summary: 'look at dead letters, send them again or let them go',
   usage: [],
   about: `
-Dead letters are entries that could not be stored, with their raw bytes and the reason. \`retry\` sends them to their stream again and is refused for bytes that would only come back. It works on the Redis of REDIS_URL, else on the embedded one of the data folder.
+Dead letters are entries that could not be stored, with their raw bytes and the reason. \`retry\` sends them to their stream again and is refused for bytes that would only come back. It works on the Redis of REDIS_URL, else on the one that config/kernel.yaml names, else on the embedded one of the data folder.
 `,
   actions: ACTIONS,
   options: OPTIONS,
@@ -66,9 +68,9 @@ Dead letters are entries that could not be stored, with their raw bytes and the 
   async run(args) {
     const { action, words: ids, values } = readAction(args, OPTIONS, ACTIONS, WORDS_MAX);
     const actions = { list, show, retry, drop } as const;
-    const redis = await connected(redisUrl(values.data));
+    const redis = await connectRedis(await redisUrl(values.data));
     try {
-      const boxes = (values.box ?? ['events:dlq']).map((name) => new DeadLetterBox(redis, name));
+      const boxes = (values.box ?? (await usualBoxes())).map((name) => new DeadLetterBox(redis, name));
       return await actions[action](boxes, ids, values);
     } finally {
       redis.disconnect();
@@ -76,15 +78,12 @@ Dead letters are entries that could not be stored, with their raw bytes and the 
   },
 };
 
-async function connected(url: string): Promise<Redis> {
-  const redis = new Redis(url, { protocol: 2, lazyConnect: true, maxRetriesPerRequest: 1, retryStrategy: () => null });
-  redis.on('error', () => undefined);
-  try {
-    await redis.connect();
-  } catch (error) {
-    throw new TapeworksError('TW_SERVER_UNREACHABLE', `Redis does not answer: ${reasonOf(error)}`);
-  }
-  return redis;
+/** The boxes of all configured streams; a letter in any of them is one that an operator looks for. */
+async function usualBoxes(): Promise<readonly string[]> {
+  const config = await usualConfiguration();
+  if (config === undefined) return ['events:dlq'];
+  const readers = compileTopology(config).nodes.filter((node) => isKind(node, 'kernel-ingest'));
+  return [...new Set(readers.map(({ settings }) => settings.deadLetterStream))];
 }
 
 async function list(boxes: readonly DeadLetterBox[], _: readonly string[], values: Values): Promise<number> {

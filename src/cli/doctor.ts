@@ -12,7 +12,7 @@ import { needsOf, probeClock, probeMachine, probePinning } from './doctor/probe-
 import { probeClaims, probeFolder, probePort } from './doctor/probe-places.ts';
 import { probePostgres, probeRedis } from './doctor/probe-servers.ts';
 import { hanging } from './help.ts';
-import { placesOf } from './preflight.ts';
+import { judgeSecrets, placesOf } from './preflight.ts';
 import { serverUrl } from './server-url.ts';
 import { outputColumns, type Paint, paintFor, plain } from './terminal.ts';
 
@@ -58,9 +58,10 @@ async function examine(folder: string): Promise<Finding[]> {
   const claims = probeClaims(data, spill);
   const running = claims.find(({ owner }) => owner.isAlive)?.owner.pid;
   const place = { data, isRunning: running !== undefined };
+  const secrets = judgeSecrets(config);
   const urls = {
-    postgres: serverUrl('DATABASE_URL', kernel.servers.postgres),
-    redis: serverUrl('REDIS_URL', kernel.servers.redis),
+    postgres: ownServer('DATABASE_URL', kernel.servers.postgres),
+    redis: ownServer('REDIS_URL', kernel.servers.redis),
   };
   const [redis, postgres] = [
     await probeRedis({ ...place, url: urls.redis }),
@@ -75,6 +76,7 @@ async function examine(folder: string): Promise<Finding[]> {
   ];
   return [
     ...(read.ok ? [whole(folder)] : read.issues.map(asFinding)),
+    ...secrets,
     ...judgeMachine(probeMachine(), needsOf(config)),
     ...judgePinning(await probePinning(config), process.platform === 'linux'),
     ...ports.filter((port) => port !== undefined).map(judgePort),
@@ -85,6 +87,15 @@ async function examine(folder: string): Promise<Finding[]> {
     ...judgeDevices(folders, needs),
     ...judgeClaims(claims),
   ];
+}
+
+/** The server, and without a password whose file cannot be read: that is told as such, and the server may say more. */
+function ownServer(...[variable, named]: Parameters<typeof serverUrl>): string | undefined {
+  try {
+    return serverUrl(variable, named);
+  } catch {
+    return named.url;
+  }
 }
 
 /** What would be checked if the files said nothing: the rest of the machine is worth a look all the same. */

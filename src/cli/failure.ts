@@ -28,12 +28,28 @@ const CODE_OF: Readonly<Record<string, ErrorCode>> = {
   EACCES: 'TW_FOLDER_READ_ONLY',
   EPERM: 'TW_FOLDER_READ_ONLY',
   EADDRINUSE: 'TW_PORT_TAKEN',
+  ENOENT: 'TW_FILE_UNREADABLE',
+  EISDIR: 'TW_FILE_UNREADABLE',
+  ENOTDIR: 'TW_FILE_UNREADABLE',
+  ECONNREFUSED: 'TW_SERVER_UNREACHABLE',
+  ECONNRESET: 'TW_SERVER_UNREACHABLE',
 };
+
+/** What the clients of Postgres and Redis say when an answer does not come, or no more. */
+const NO_ANSWER = /^(Query read timeout|Connection terminated|Command timed out|Connection is closed)/;
+
+/** Errors of the servers' own: those of Postgres have an SQLSTATE, those of Redis a name. */
+function serverCode(error: unknown): ErrorCode | undefined {
+  if (!(error instanceof Error)) return undefined;
+  if (NO_ANSWER.test(error.message)) return 'TW_SERVER_UNREACHABLE';
+  const isPostgres = 'severity' in error && /^[0-9A-Z]{5}$/.test((error as NodeJS.ErrnoException).code ?? '');
+  return isPostgres || error.name === 'ReplyError' ? 'TW_SERVER_REFUSED' : undefined;
+}
 
 /** Anything that was thrown, as a coded error. */
 export function codedError(error: unknown): TapeworksError {
   if (error instanceof TapeworksError) return error;
-  const code = CODE_OF[(error as NodeJS.ErrnoException | undefined)?.code ?? ''];
+  const code = serverCode(error) ?? CODE_OF[(error as NodeJS.ErrnoException | undefined)?.code ?? ''];
   if (code !== undefined) return new TapeworksError(code, reasonOf(error), {}, { cause: error });
   const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
   return new TapeworksError('TW_UNEXPECTED', text, {}, { cause: error });

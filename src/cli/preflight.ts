@@ -1,10 +1,13 @@
 // What would keep a start from succeeding, found before anything is started: one sentence and its remedy, not a cascade.
 import { resolve } from 'node:path';
 import { type ErrorCode, TapeworksError } from '../protocols/errors/index.ts';
+import { TokenFile } from '../protocols/token-file.ts';
 import type { Configuration } from '../supervision/topology/load.ts';
-import type { Finding } from './doctor/finding.ts';
+import { type Finding, finding } from './doctor/finding.ts';
 import { judgeFolder, judgePort } from './doctor/judge-places.ts';
 import { probeClaims, probeFolder, probePort } from './doctor/probe-places.ts';
+import { codedError } from './failure.ts';
+import { readSecret, serverUrl } from './server-url.ts';
 
 /** The places that a configuration claims, with paths made whole. */
 export function placesOf({ kernel }: Configuration) {
@@ -21,6 +24,27 @@ export function placesOf({ kernel }: Configuration) {
   };
 }
 
+/** What is wrong with the files that hold the token, the certificate and the passwords. */
+export function judgeSecrets({ kernel }: Configuration): Finding[] {
+  const { tls, auth, servers } = kernel;
+  const wrong: Finding[] = [];
+  const attempt = (work: () => unknown) => {
+    try {
+      work();
+    } catch (error) {
+      const { code, message } = codedError(error);
+      wrong.push(finding('configuration', 'failure', code, message));
+    }
+  };
+  if (auth.tokenFile !== undefined) attempt(() => new TokenFile(auth.tokenFile!));
+  for (const [key, path] of Object.entries(tls ?? {})) {
+    if (path !== undefined) attempt(() => readSecret(`tls.${key}`, path));
+  }
+  attempt(() => serverUrl('DATABASE_URL', servers.postgres));
+  attempt(() => serverUrl('REDIS_URL', servers.redis));
+  return wrong;
+}
+
 /** Throws the first thing that stands in the way of a start. */
 export async function preflight(config: Configuration, isLive: boolean): Promise<void> {
   const { data, spill, needs, ports } = placesOf(config);
@@ -29,6 +53,8 @@ export async function preflight(config: Configuration, isLive: boolean): Promise
     const text = `tapeworks already runs on ${data}, as process ${holder.owner.pid}`;
     throw new TapeworksError('TW_ALREADY_RUNNING', text);
   }
+  const [secret] = judgeSecrets(config);
+  if (secret !== undefined) throw new TapeworksError(secret.code, secret.text);
   const folders = (['data', 'spill'] as const).map((use) => probeFolder(use, use === 'data' ? data : spill));
   refuseOn(
     folders.flatMap((facts) => judgeFolder(facts, { ...needs, isPostgresEmbedded: false })),

@@ -28,13 +28,13 @@ export interface ReplayedLane {
 export async function* replayLanes(
   folder: string,
   lanes: readonly LaneFolder[],
-  database: () => string,
+  database: () => Promise<string>,
 ): AsyncGenerator<ReplayedLane> {
   const held = [folder, ...lanes.flatMap(({ stream, path }) => (stream === BARS_LANE ? [path] : []))];
   const unlocks: (() => void)[] = [];
   try {
     for (const path of held) unlocks.push(lockFolder(path));
-    yield* storeLanes(lanes, database());
+    yield* storeLanes(lanes, await database());
   } finally {
     for (const unlock of unlocks) unlock();
   }

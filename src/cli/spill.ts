@@ -1,17 +1,22 @@
 import { existsSync, readdirSync, statSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { advanceNote, type DamageNote, type NoteState, readNotes } from '../actors/spill/damage-notes.ts';
 import { diskFs } from '../actors/spill/file-system.ts';
 import { damageIn, SEGMENT_NAME } from '../actors/spill/recovery.ts';
 import { type SegmentScan, scanSegment } from '../actors/spill/segment-scan.ts';
 import { readAction, type readArguments, usage } from './arguments.ts';
 import { type Action, type Command, EXIT, type Options } from './command.ts';
-import { DATA_OPTION, databaseUrl } from './data-folder.ts';
+import { DATA_OPTION, databaseUrl, spillFolder } from './data-folder.ts';
 import { replayLanes } from './spill-replay.ts';
 
 const OPTIONS = {
-  folder: { type: 'string', value: 'FOLDER', about: 'the spill folder (spill in the data folder)', offers: 'folder' },
-  data: { ...DATA_OPTION, about: 'the data folder; DATABASE_URL goes before its Postgres' },
+  folder: {
+    type: 'string',
+    value: 'FOLDER',
+    about: 'the spill folder (that of the configuration, or of --data)',
+    offers: 'folder',
+  },
+  data: DATA_OPTION,
   acknowledge: {
     type: 'boolean',
     about: "say that you have seen the damage, and turn the kernel's health green again",
@@ -45,7 +50,7 @@ Segments hold what Postgres could not take, events by stream and K-lines in +kli
   examples: ['tapeworks spill verify', 'tapeworks spill dump 00000000000000000003.250.seg --json | head'],
   async run(args) {
     const { action, words, values } = readAction(args, OPTIONS, ACTIONS, 1);
-    const folder = values.folder ?? join(values.data, 'spill');
+    const folder = values.folder ?? relative('.', await spillFolder(values.data));
     if (action === 'dump') return dump(segmentAt(words[0], folder), values);
     if (words.length > 0) throw usage(`"${words[0]}" is one word too many; --folder names another folder`);
     if (action === 'list') return list(folder, values);

@@ -1,7 +1,7 @@
 // What goes wrong on a first start: one sentence and its remedy each, and nothing left running.
 import { spawnSync } from 'node:child_process';
-import { chownSync, mkdirSync, rmSync } from 'node:fs';
-import { createServer } from 'node:net';
+import { chownSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -68,6 +68,23 @@ describe('a first start', () => {
     expect(err).toMatch(/^config\/kernel.yaml:\d+:\d+ sink.batchRows: expected 1..100000, got 0\n/);
   });
 
+  it.each([
+    ['auth: { tokenFile: secrets/token }', 'TW_TOKEN_FILE', 'secrets/token gives no token: ENOENT'],
+    ['tls: { certFile: none.crt, keyFile: none.key }', 'TW_FILE_UNREADABLE', 'tls.certFile: ENOENT'],
+    [
+      'servers: { redis: { url: "redis://127.0.0.1:1", passwordFile: none } }',
+      'TW_FILE_UNREADABLE',
+      'passwordFile: ENOENT',
+    ],
+  ])('with %s, whose file is not there, says so, and starts nothing; doctor too', async (line, code, said) => {
+    writeFileSync(join(place.folder, 'config/kernel.yaml'), `${line}\n`);
+    const { code: status, err } = await place.run(['up']);
+    expect(status).toBe(1);
+    expectSentence(err, code, said);
+    const { findings } = JSON.parse((await place.run(['doctor', '--json'])).out) as { findings: object[] };
+    expect(findings).toContainEqual(expect.objectContaining({ severity: 'failure', code }));
+  });
+
   it('outside of a checkout says which file is missing', async () => {
     rmSync(join(place.folder, 'config'), { recursive: true });
     const { code, err } = await place.run(['up']);
@@ -102,6 +119,42 @@ describe('a command while nothing runs', () => {
     const json = await place.run([...args, '--json']);
     expect(JSON.parse(json.out)).toMatchObject({ ok: false, error: { code } });
     expect([json.code, json.err]).toEqual([exit, '']);
+  });
+
+  it('looks for servers and the spill where kernel.yaml puts them', async () => {
+    place.edit('data: .tapeworks', 'data: elsewhere');
+    expect((await place.run(['dlq', 'list'])).err).toContain('no embedded Redis in elsewhere;');
+    expect((await place.run(['audit', 'klines'])).err).toContain('no embedded Postgres runs in elsewhere;');
+    expect((await place.run(['spill', 'list'])).err).toBe('no segments in elsewhere/spill\n');
+    place.edit('redis: { url: embedded }', 'redis: { url: "redis://127.0.0.1:1" }');
+    place.edit('postgres: { url: embedded }', 'postgres: { url: "postgres://127.0.0.1:1/none" }');
+    for (const args of [
+      ['dlq', 'list'],
+      ['audit', 'klines'],
+      ['backfill', 'BTCUSDT', '--from', '2026-01-01'],
+    ]) {
+      const { code, err } = await place.run(args);
+      expect([code, err]).toEqual([69, expect.stringContaining('ECONNREFUSED 127.0.0.1:1')]);
+    }
+    expect((await place.run(['dlq', 'list', '--data', 'other'])).err).toContain('no embedded Redis in other;');
+  });
+
+  it('gives up a server that accepts and never answers', async () => {
+    const server = createServer().listen(0, '127.0.0.1');
+    await new Promise((done) => server.once('listening', done));
+    const { port } = server.address() as AddressInfo;
+    const env = { REDIS_URL: `redis://127.0.0.1:${port}`, DATABASE_URL: `postgres://127.0.0.1:${port}/none` };
+    const ran = await Promise.all(
+      [
+        ['dlq', 'list'],
+        ['audit', 'klines'],
+      ].map((args) => place.run(args, env)),
+    );
+    server.close();
+    for (const { code, err } of ran) {
+      expect(code).toBe(69);
+      expectSentence(err, 'TW_SERVER_UNREACHABLE', 'does not let us in');
+    }
   });
 
   it.each([[['spill', 'list']], [['spill', 'verify']], [['spill', 'replay']]])('%j has nothing to do', async (args) => {

@@ -87,9 +87,17 @@ export class Workplace {
 
   /** Changes kernel.yaml. */
   edit(from: string, to: string): void {
-    const path = join(this.folder, 'config/kernel.yaml');
+    this.#change('kernel.yaml', from, to);
+  }
+
+  editTopology(from: string, to: string): void {
+    this.#change('topology.yaml', from, to);
+  }
+
+  #change(file: string, from: string, to: string): void {
+    const path = join(this.folder, 'config', file);
     const before = readFileSync(path, 'utf8');
-    if (!before.includes(from)) throw new Error(`kernel.yaml has no "${from}"`);
+    if (!before.includes(from)) throw new Error(`${file} has no "${from}"`);
     writeFileSync(path, before.replace(from, to));
   }
 
@@ -133,7 +141,7 @@ export class Running {
 
   /** Ctrl-C: a terminal sends it to the whole process group. */
   async stop(): Promise<number | null> {
-    process.kill(-this.child.pid!, 'SIGINT');
+    if (this.child.exitCode === null) process.kill(-this.child.pid!, 'SIGINT');
     return this.ended;
   }
 }

@@ -96,10 +96,23 @@ describe('a running program', () => {
     expect([code, err, out.trim().split('\n').length]).toEqual([0, '', 2]);
   });
 
-  it('lets its bars be compared with the venue', async () => {
-    const rest = `http://127.0.0.1:${place.ports.simulation}/binance`;
-    const { code, err } = await place.run(['audit', 'klines', '--rest', rest, '--json']);
+  it('lets its bars be compared with the venue that it has them from, and filled from there', async () => {
+    const { code, err } = await place.run(['audit', 'klines', '--json']);
     expect([[0, 1].includes(code ?? -1), err]).toEqual([true, '']);
+    const from = new Date(Date.now() - 3 * 60_000).toISOString();
+    expect(await place.run(['backfill', 'BTCUSDT', '--from', from, '--json'])).toMatchObject({ code: 0, err: '' });
+  });
+
+  it('has its dead letters looked for in the boxes of all configured streams', async () => {
+    const other = await Workplace.make();
+    other.edit('data: .tapeworks', `data: ${place.data}`);
+    other.editTopology('events: { shards: 1 }', 'events: { shards: 1 }, orders: { shards: 2 }');
+    const { code, err } = await other.run(['dlq', 'show', '1-1']);
+    other.remove();
+    expect([code, err.split('\n')[0]]).toEqual([
+      1,
+      'TW_NO_DEAD_LETTER: there is no dead letter 1-1 in events:dlq, orders:dlq',
+    ]);
   });
 
   it('exports every metric that the alerts and the dashboard ask for', async () => {

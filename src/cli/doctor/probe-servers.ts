@@ -1,12 +1,14 @@
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
-import { Redis } from 'ioredis';
+import type { Redis } from 'ioredis';
 import pg from 'pg';
+import { TapeworksError } from '../../protocols/errors/index.ts';
 import { embeddedPostgresUrl } from '../../servers/postgres.ts';
 import { findPostgres } from '../../servers/postgres-binaries.ts';
 import { embeddedRedisUrl } from '../../servers/redis.ts';
 import { installedRedis } from '../../servers/redis-binaries.ts';
 import { reasonOf } from '../failure.ts';
+import { connectRedis } from '../server-clients.ts';
 import type { Answer, ClockReading, PostgresFacts, RedisFacts } from './judge-servers.ts';
 
 const PATIENCE_MS = 3_000;
@@ -26,18 +28,15 @@ export async function probeRedis({ data, url, isRunning }: ServerPlace): Promise
     const canFetch = spawnSync('apt-get', ['--version']).status === 0 && spawnSync('dpkg', ['--version']).status === 0;
     return { state: 'embedded', version: installedRedis(join(data, 'cache'))?.version, canFetch };
   }
-  const client = new Redis(at, {
-    ...{ protocol: 2, lazyConnect: true, connectTimeout: PATIENCE_MS, commandTimeout: PATIENCE_MS },
-    ...{ maxRetriesPerRequest: 0, retryStrategy: () => null },
-  });
-  client.on('error', () => undefined);
+  let client: Redis | undefined;
   try {
-    await client.connect();
+    client = await connectRedis(at);
     return { state: 'answers', where: whereOf(at), facts: await redisFacts(client) };
   } catch (error) {
-    return { state: 'silent', where: whereOf(at), reason: reasonOf(error) };
+    const cause = error instanceof TapeworksError ? error.cause : error;
+    return { state: 'silent', where: whereOf(at), reason: reasonOf(cause) };
   } finally {
-    client.disconnect();
+    client?.disconnect();
   }
 }
 

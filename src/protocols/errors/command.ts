@@ -31,4 +31,12 @@ export const COMMAND_ERRORS = {
     remedy:
       'Start tapeworks, whose embedded servers --data finds, or set DATABASE_URL or REDIS_URL to a server that runs.',
   },
+  TW_SERVER_REFUSED: {
+    means: 'The Postgres or Redis that a command works on answered, and refused what was asked of it.',
+    remedy: 'The message has its words, such as rights or a missing table; `tapeworks doctor` looks at the settings.',
+  },
+  TW_FILE_UNREADABLE: {
+    means: 'A file that the command line or the configuration names is not there, or cannot be read.',
+    remedy: 'Check its path, which counts from the folder that the command runs in, and its rights.',
+  },
 } as const satisfies Record<string, ErrorEntry>;
