@@ -2,7 +2,7 @@
 import type { OptionSpec } from './command.ts';
 import { CONFIG_FOLDER, usualConfiguration } from './configuration.ts';
 
-export const CONSOLE_URL = 'http://127.0.0.1:9090';
+const CONSOLE_URL = 'http://127.0.0.1:9090';
 export const GRPC_ADDRESS = '127.0.0.1:50051';
 
 export const URL_OPTION = {

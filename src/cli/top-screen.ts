@@ -24,7 +24,7 @@ export function takeMessage(lines: readonly ActorLine[], message: ActorsMessage)
   return next;
 }
 
-export const ORDERS = ['tree', 'busiest', 'waiting', 'restarts'] as const;
+const ORDERS = ['tree', 'busiest', 'waiting', 'restarts'] as const;
 export type Order = (typeof ORDERS)[number];
 
 /** What the operator chose to see. */
@@ -98,7 +98,7 @@ const PRIORITY = [0, 3, 2, 6, 7, 1, 5, 4] as const;
 const NAME_MIN = 22;
 
 /** The places of the columns that fit beside a name; all of them from 93 columns on. */
-export function columnsFor(columns: number): readonly number[] {
+function columnsFor(columns: number): readonly number[] {
   let room = columns - NAME_MIN;
   const kept: number[] = [];
   for (const at of PRIORITY) {

@@ -357,12 +357,3 @@ export interface TopologyView {
 
 export const ACTOR_ACTIONS = ['restart', 'suspend', 'resume'] as const;
 export type ActorAction = (typeof ACTOR_ACTIONS)[number];
-
-export interface ActorActionRequest {
-  readonly action: ActorAction;
-  readonly path: string;
-}
-
-export interface RetryRequest {
-  readonly ids: readonly string[];
-}

@@ -47,7 +47,7 @@ const CONTROL = {
 const variant = (types: readonly string[], data: unknown) => ({ properties: { type: { enum: types }, data } });
 
 /** The envelope as JSON Schema, printed to docs/envelope.schema.json. Integers beyond 2^53 are printed in full. */
-export const ENVELOPE_SCHEMA = {
+const ENVELOPE_SCHEMA = {
   $schema: 'https://json-schema.org/draft/2020-12/schema',
   title: 'Tapeworks envelope',
   description:

@@ -73,10 +73,6 @@ export function typeOf(row: EventRow): StoredType {
   return row.plain?.eventType ?? row.event.eventType;
 }
 
-export function batchOf(rows: readonly EventRow[]): EventBatch {
-  return { rows, bytes: rows.reduce((sum, row) => sum + rowBytes(row), 0) };
-}
-
 /** A spilled record that cannot be stored: its entry was acknowledged long ago, so only its dead letter is to be written. */
 export interface Unstorable {
   readonly entryId: string;

@@ -17,7 +17,7 @@ export function fitsRecord({ price, amount }: Trade): boolean {
   return price < 1n << 64n && amount < 1n << 64n;
 }
 
-export function writeTrade(view: DataView, at: number, trade: Trade, flags = 0): void {
+function writeTrade(view: DataView, at: number, trade: Trade, flags = 0): void {
   view.setUint32(at + TRADE.symbol, trade.symbol, true);
   view.setUint32(at + TRADE.flags, flags | (trade.takerBuy ? TRADE_TAKER_BUY : 0), true);
   view.setBigUint64(at + TRADE.time_us, trade.timeUs, true);

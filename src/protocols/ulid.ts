@@ -8,7 +8,7 @@ import { randomFillSync } from 'node:crypto';
 //   '--- ms --' '-- randomness -'
 
 const DIGITS = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
-export const ULID_LENGTH = 26;
+const ULID_LENGTH = 26;
 const INVALID = 255;
 
 const VALUE_OF = new Uint8Array(256).fill(INVALID);

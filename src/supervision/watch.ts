@@ -8,7 +8,7 @@ export interface Watchable {
   readonly watchers: WatcherSet;
 }
 
-export function isWatchable(ref: object): ref is Watchable {
+function isWatchable(ref: object): ref is Watchable {
   return 'watchers' in ref && ref.watchers instanceof WatcherSet;
 }
 

@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import type { FeedEvidence, StreamKind, SubscriptionEffect, SubscriptionEvent } from '../protocols/venue.ts';
-import { judgeFeed, NO_EVIDENCE, witness } from './feed.ts';
+import { NO_EVIDENCE, witness } from './feed.fixture.ts';
+import { judgeFeed } from './feed.ts';
 import { VENUES } from './index.ts';
 import { closeAll, connect, simulator } from './simulation/rig.ts';
 import { NO_SUBSCRIPTIONS, subscriptionProtocol } from './subscriptions.ts';

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Cadence, FeedEvidence } from '../protocols/venue.ts';
-import { type FeedEvent, isUsable, judgeFeed, NO_EVIDENCE, witness } from './feed.ts';
+import { type FeedEvent, NO_EVIDENCE, witness } from './feed.fixture.ts';
+import { isUsable, judgeFeed } from './feed.ts';
 import { VENUES } from './index.ts';
 
 const TIMER: Cadence = { kind: 'timer', quietAfterMs: 1_000, staleAfterMs: 5_000 };

@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { type ConnectBudget, RECONNECT, reconnectDelayMs, requestConnect } from './reconnect.ts';
+import { type ConnectBudget, reconnectDelayMs, requestConnect } from './reconnect.ts';
+
+const RECONNECT = { minMs: 500, maxMs: 30_000, jitter: 1, resetAfterMs: 60_000 };
 
 describe('the wait before a reconnect', () => {
   it('doubles up to the limit and is jittered over its whole length', () => {

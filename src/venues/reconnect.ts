@@ -3,7 +3,7 @@
 const NS_PER_MS = 1e6;
 
 export interface ReconnectPolicy {
-  readonly baseMs: number;
+  readonly minMs: number;
   readonly maxMs: number;
   /** The share of a wait that is random: with 1 a wait is anything up to its bound, with 0 exactly the bound. */
   readonly jitter: number;
@@ -11,13 +11,13 @@ export interface ReconnectPolicy {
   readonly resetAfterMs: number;
 }
 
-/** Upper bounds of the waits: 0.5, 1, 2, 4, 8, 16, 30, 30 ... seconds. */
-export const RECONNECT: ReconnectPolicy = { baseMs: 500, maxMs: 30_000, jitter: 1, resetAfterMs: 60_000 };
-
-/** The wait before attempt number `failures` (0 for the first try after a loss). `random` is uniform in [0, 1). */
+/**
+ * The wait before attempt number `failures` (0 for the first try after a loss). `random` is uniform in [0, 1). With 0.5 and
+ * 30 seconds, its bounds are 0.5, 1, 2, 4, 8, 16, 30, 30 ... seconds.
+ */
 export function reconnectDelayMs(policy: ReconnectPolicy, failures: number, random: number): number {
   const doublings = Math.min(failures, 30);
-  return (1 - policy.jitter * (1 - random)) * Math.min(policy.maxMs, policy.baseMs * 2 ** doublings);
+  return (1 - policy.jitter * (1 - random)) * Math.min(policy.maxMs, policy.minMs * 2 ** doublings);
 }
 
 /** Attempts of the last window, oldest first; never longer than the venue's limit. */

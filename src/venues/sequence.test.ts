@@ -1,28 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { type DepthSync, receiveDiff, receiveSnapshot, UNSYNCED } from './depth-sync.ts';
 import { bookChecksum, type LevelText } from './kraken/sequence.ts';
-import { judgeCounted, judgeDense, judgeGrowing, judgeRange } from './sequence.ts';
+import { judgeCounted, judgeRange } from './sequence.ts';
 
 describe('sequence rules', () => {
-  it.each([
-    [0n, 1n, 'next'],
-    [7n, 9n, 'next'],
-    [7n, 7n, 'duplicate'],
-    [7n, 6n, 'duplicate'],
-  ] as const)('growing: after %s, %s is %s', (last, next, verdict) => {
-    expect(judgeGrowing(last, next)).toBe(verdict);
-  });
-
-  it.each([
-    [undefined, 40n, 'next'],
-    [7n, 8n, 'next'],
-    [7n, 7n, 'duplicate'],
-    [7n, 9n, 'gap'],
-    [2n ** 60n, 2n ** 60n + 1n, 'next'],
-  ] as const)('dense: after %s, %s is %s', (last, next, verdict) => {
-    expect(judgeDense(last, next)).toBe(verdict);
-  });
-
   it.each([
     [160n, 157n, 163n, 'next'],
     [160n, 161n, 170n, 'next'],

@@ -1,17 +1,6 @@
 // Is this frame the next one? Small rules over numbers, one for each way in which venues let us know.
 import type { SequenceVerdict } from '../protocols/venue.ts';
 
-/** Snapshots with a growing id or timestamp: order matters, holes do not. `last` is 0 before the first frame. */
-export function judgeGrowing(last: bigint, next: bigint): SequenceVerdict {
-  return next > last ? 'next' : 'duplicate';
-}
-
-/** Ids or counters that grow by exactly one. `last` is undefined before the first frame, which is always next. */
-export function judgeDense(last: bigint | undefined, next: bigint): SequenceVerdict {
-  if (last === undefined || next === last + 1n) return 'next';
-  return next <= last ? 'duplicate' : 'gap';
-}
-
 /**
  * Ranges first..last that must touch or overlap what is already applied. The same rule serves for the first diff after
  * a snapshot: with a snapshot at 160, a diff 157..163 is next, so is 161..170, and 162..170 is a gap.

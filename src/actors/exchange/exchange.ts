@@ -21,7 +21,7 @@ import { FrameReader } from './frame-reader.ts';
 import { kernelFor } from './kernel.ts';
 import { isOfAge, isPingDue, lifeOf, stateOf } from './life.ts';
 import { Link } from './link.ts';
-import { policyOf, Redial } from './redial.ts';
+import { Redial } from './redial.ts';
 import type { Rehearsal } from './rehearsal.ts';
 import type { Stream } from './stream.ts';
 import type { BookTarget, TradeTarget } from './targets.ts';
@@ -229,14 +229,14 @@ export class Exchange {
       stream.lose(now, reason);
       this.#leaveOut(stream);
     }
-    this.#redial.connection.ended(policyOf(this.#settings), healthyMs, this.#options.random(), now);
+    this.#redial.connection.ended(this.#settings.reconnect, healthyMs, this.#options.random(), now);
     this.#counters.reconnections++;
     this.#since = { ns: now, reason };
   }
 
   #successorFailed(now: number): void {
     this.#counters.rotationsFailed++;
-    this.#redial.successor.ended(policyOf(this.#settings), 0, this.#options.random(), now);
+    this.#redial.successor.ended(this.#settings.reconnect, 0, this.#options.random(), now);
   }
 
   #alive(link: Link, receivedNs: number): void {
@@ -358,7 +358,7 @@ export class Exchange {
       this.#leaveOut(stream);
       stream.lose(now, reason);
     }
-    link.rejoins.leave(stream.name, policyOf(this.#settings), this.#options.random(), now);
+    link.rejoins.leave(stream.name, this.#settings.reconnect, this.#options.random(), now);
     this.#desire(link, now);
   }
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { RECONNECT } from '../../venues/reconnect.ts';
 import { Redial } from './redial.ts';
 
+const RECONNECT = { minMs: 500, maxMs: 30_000, jitter: 1, resetAfterMs: 60_000 };
 const SECOND = 1e9;
 const newRedial = () => new Redial({ count: 2, windowMs: 1_000 });
 

@@ -1,13 +1,7 @@
-import type { ExchangeSettings } from '../../protocols/topology.ts';
 import type { VenueFacts } from '../../protocols/venue.ts';
 import { type ConnectBudget, type ReconnectPolicy, reconnectDelayMs, requestConnect } from '../../venues/reconnect.ts';
 
 const NS_PER_MS = 1e6;
-
-export function policyOf({ reconnect }: ExchangeSettings): ReconnectPolicy {
-  const { minMs, ...rest } = reconnect;
-  return { baseMs: minMs, ...rest };
-}
 
 /** One series of waits between attempts: of a connection, of successors that fail while it lives, of a stream on it. */
 export class Waits {

@@ -1,7 +1,7 @@
 import type { HistogramSnapshot } from '../../protocols/ingest-snapshot.ts';
 import type { PendingAck } from './acknowledger.ts';
 
-export class PlainHistogram {
+class PlainHistogram {
   readonly #bounds: readonly number[];
   readonly #counts: number[];
   #sum = 0;

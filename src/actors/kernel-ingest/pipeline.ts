@@ -34,7 +34,7 @@ const BURY_RETRY_MS = 500;
 const HOUSEKEEPING_MS = 1_000;
 
 /** The key of a shard's stream: `events`, or `events:0` where there are several. */
-export function streamKey({ stream, shard, shards }: KernelIngestSettings): string {
+function streamKey({ stream, shard, shards }: KernelIngestSettings): string {
   return shards === 1 ? stream : `${stream}:${shard}`;
 }
 

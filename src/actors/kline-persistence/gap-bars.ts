@@ -28,7 +28,7 @@ export interface DeepSpan {
 }
 
 /** Beyond this they are no longer counted one by one. */
-export const GAPS_COUNTED_MAX = 100_000;
+const GAPS_COUNTED_MAX = 100_000;
 
 const WHERE = `venue = $1 AND closed AND quality = 'gap' AND close_time >= $2 AND close_time < $3`;
 const FIND = `SELECT symbol, "interval", extract(epoch from open_time)::text AS open FROM klines

@@ -16,7 +16,7 @@ export interface NamedBar {
   readonly bar: Bar;
 }
 
-export const KLINE_COLUMNS = [
+const KLINE_COLUMNS = [
   ...['venue', 'symbol', '"interval"', 'open_time', 'close_time', 'open', 'high', 'low', 'close', 'volume'],
   ...['quote_volume', 'taker_volume', 'taker_quote_volume', 'trades', 'first_id', 'last_id', 'closed', 'quality'],
   'revision',

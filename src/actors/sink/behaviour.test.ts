@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Accepted } from '../../protocols/envelope.ts';
-import type { EventRow } from '../../protocols/ingest.ts';
-import { batchOf } from '../../protocols/ingest.ts';
+import { type EventRow, rowBytes } from '../../protocols/ingest.ts';
 import { initialSink, receiveSink, type SinkEffect, type SinkMessage, type SinkState } from './behaviour.ts';
 import type { WriteFailure } from './sqlstate.ts';
 
@@ -19,7 +18,10 @@ const row = (n: number): EventRow => ({
   deliveries: 1,
 });
 const rows = (...numbers: number[]) => numbers.map(row);
-const store = (...numbers: number[]): SinkMessage => ({ kind: 'store', batch: batchOf(rows(...numbers)) });
+const store = (...numbers: number[]): SinkMessage => {
+  const batch = rows(...numbers);
+  return { kind: 'store', batch: { rows: batch, bytes: batch.reduce((sum, one) => sum + rowBytes(one), 0) } };
+};
 const failure = (kind: WriteFailure['class'], timedOut = false): WriteFailure => ({
   class: kind,
   timedOut,

@@ -40,7 +40,7 @@ export function valuesOf(info: ActorInfo, perSecond: number, failureAtMs: number
   ];
 }
 
-export function droppedBy({ mailbox }: ActorInfo): number {
+function droppedBy({ mailbox }: ActorInfo): number {
   return mailbox === undefined ? 0 : mailbox.rejected + mailbox.droppedOldest + mailbox.droppedNewest;
 }
 

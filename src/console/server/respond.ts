@@ -51,6 +51,6 @@ export function sendRefusal(response: ServerResponse, refused: Refused): void {
   response.end(body);
 }
 
-export function refusalOf({ code, message, remedy }: TapeworksError): Refusal {
+function refusalOf({ code, message, remedy }: TapeworksError): Refusal {
   return { kind: 'error', code, message, remedy };
 }

@@ -10,7 +10,7 @@ export const BOOK_BUCKETS: Buckets = fixedBuckets(
   [100, 500, 1e3, 5e3, 10e3, 25e3, 50e3, 100e3, 250e3, 500e3, 1e6, 5e6, 10e6, 25e6, 50e6, 100e6].concat(Infinity),
 );
 
-export function fixedBuckets(boundsNs: readonly number[]): Buckets {
+function fixedBuckets(boundsNs: readonly number[]): Buckets {
   return {
     boundsNs,
     bucketOf(ns) {

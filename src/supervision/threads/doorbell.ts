@@ -21,7 +21,7 @@ import type { Memory, WaitResult } from './memory.ts';
  * Either the producer sees WAITING, or its publishing came before the owner's second look. Clearing WAITING makes one
  * notify serve a burst. A producer killed between clearing and counting rings nothing: that is why waits have a timeout.
  */
-export const DOORBELL = { RINGS: 0, WAITING: 1 } as const;
+const DOORBELL = { RINGS: 0, WAITING: 1 } as const;
 export const DOORBELL_BYTES = SEPARATION_BYTES;
 
 export class Doorbell {

@@ -21,7 +21,7 @@ export type IdleSpec =
   | { readonly kind: 'park'; readonly parkMs: number };
 
 /** Never sleeps: for a thread that has a core of its own. Lowest latency, one core at 100 %. */
-export class Spin implements IdleStrategy {
+class Spin implements IdleStrategy {
   idle(_work: number): void {}
 }
 

@@ -24,7 +24,7 @@ const CPU_SET_BYTES = 128;
 const THREAD_NAME_BYTES_MAX = 15;
 
 /** Kernel id of the calling thread; process.pid is that of the main thread. */
-export function threadId(): number {
+function threadId(): number {
   try {
     return Number(readlinkSync('/proc/thread-self').split('/').at(-1));
   } catch {

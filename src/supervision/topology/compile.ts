@@ -184,6 +184,6 @@ function stableJson(value: unknown): string {
   );
 }
 
-export function sortedEntries<T>(mapping: { readonly [key: string]: T } | object): [string, T][] {
+function sortedEntries<T>(mapping: { readonly [key: string]: T } | object): [string, T][] {
   return Object.entries(mapping).sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0)) as [string, T][];
 }

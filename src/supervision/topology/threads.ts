@@ -14,8 +14,8 @@ export interface ThreadUse {
 
 export const workerThread = (index: number) => `klines-${index}`;
 export const feedThread = (venue: string) => `feed-${venue}`;
-export const MERGER_THREAD = 'merger';
-export const INGEST_THREAD = 'kernel';
+const MERGER_THREAD = 'merger';
+const INGEST_THREAD = 'kernel';
 
 /** The name of a venue's n-th connection: binance, binance-2, binance-3. */
 export const connectionName = (venue: string, index: number) => (index === 0 ? venue : `${venue}-${index + 1}`);

@@ -34,7 +34,7 @@ export interface YamlDocument {
 }
 
 /** `feeds.binance.depth`; `klines.intervals[2]`. A key that holds dots or spaces is quoted. */
-export function pathText(path: ConfigPath): string {
+function pathText(path: ConfigPath): string {
   return path
     .map((part, index) => {
       if (typeof part === 'number') return `[${part}]`;

@@ -10,7 +10,7 @@ interface Channel {
   readonly symbol: string;
 }
 
-export function parseStream(stream: string): Channel {
+function parseStream(stream: string): Channel {
   const colon = stream.indexOf(':');
   const [channel = '', depth] = stream.slice(0, colon).split('.');
   return { channel, depth: depth === undefined ? undefined : Number(depth), symbol: stream.slice(colon + 1) };

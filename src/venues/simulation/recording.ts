@@ -40,7 +40,7 @@ export class Recorder {
 }
 
 /** Reads a recording line by line. */
-export async function* readRecording(path: string): AsyncGenerator<RecordedFrame> {
+async function* readRecording(path: string): AsyncGenerator<RecordedFrame> {
   let number = 0;
   for await (const line of createInterface({ input: createReadStream(path), crlfDelay: Number.POSITIVE_INFINITY })) {
     number++;

@@ -1,6 +1,6 @@
 import { createSignal, onCleanup, onMount } from 'solid-js';
 
-export const ROW_HEIGHT = 30;
+const ROW_HEIGHT = 30;
 /** Up to so many rows are all kept in the page, where the browser's own search finds them. */
 const ALL_MAX = 120;
 const BEYOND = 12;

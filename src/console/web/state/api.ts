@@ -1,7 +1,7 @@
 import type { Refusal } from '../../../protocols/console-api.ts';
 import { askForToken, authorization, hasToken } from './token.ts';
 
-export class ApiError extends Error {
+class ApiError extends Error {
   readonly code: string;
 
   constructor({ message, remedy, code }: Pick<Refusal, 'message' | 'remedy'> & { readonly code: string }) {
