@@ -18,7 +18,7 @@ import { invariant } from './errors/index.ts';
  * Deadlines are milliseconds of the threads' common clock, modulo 2^32, as one word: OUT means that the book does not
  * count, ALWAYS that it counts until told otherwise, anything else that it counts until that moment. A book is in the
  * summary while both its venue's and its own deadline say so: a timer-driven feed moves its own with each frame, a
- * change-driven one sets its own to ALWAYS and moves the venue's with each sign of life.
+ * change-driven one with each sign of life of its connection. The venue's serves whoever wants to leave out all its books.
  */
 export interface MergeShape {
   readonly venues: number;

@@ -9,6 +9,7 @@ import {
   DEADLINE_OUT,
   deadlineWord,
   drainDirty,
+  MERGE_CONTROL,
   type MergeLayout,
   markDirty,
   mergeLayout,
@@ -125,12 +126,12 @@ export class SummaryReader {
 
   /** Byte offset of the doorbell that the merger rings. */
   get doorbellAt(): number {
-    return this.#layout.control;
+    return this.#layout.control + MERGE_CONTROL.doorbell;
   }
 
   /** Summaries that the merger has published, modulo 2^32. */
   get merges(): number {
-    return this.memory.load((this.#layout.control + 128) / 4) >>> 0;
+    return this.memory.load((this.#layout.control + MERGE_CONTROL.merges) / 4) >>> 0;
   }
 
   /** Takes every summary that is new, up to the number of symbols; answers how many. */
