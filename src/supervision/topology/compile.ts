@@ -65,19 +65,8 @@ function addKlines(tree: TreeBuilder, config: Configuration): void {
     const place = tree.pinned(workerThread(worker.worker), klines.cpus?.[worker.worker] ?? null, klines.idle);
     tree.child('klines', `worker-${worker.worker}`, 'partition-worker', place, worker);
   }
-  tree.child(
-    'klines',
-    'persistence',
-    'kline-persistence',
-    persistencePlace(tree, config),
-    settings.persistence(config),
-  );
+  tree.child('klines', 'persistence', 'kline-persistence', MAIN, settings.persistence(config));
   tree.child('klines', 'symbols', 'symbol-manager', MAIN, settings.symbolManager(config));
-}
-
-/** Beside the sink, whose spill it shares; on the main thread where ingest is switched off. */
-function persistencePlace(tree: TreeBuilder, { topology }: Configuration): Placement {
-  return topology.ingest.enabled ? tree.loop(topology.ingest.thread) : MAIN;
 }
 
 const MAIN: Placement = { thread: 'main', kind: 'main', cpu: null, idle: 'park', memoryBytes: 0 };

@@ -47,7 +47,7 @@ describe('a plan', () => {
   });
 
   it('empties a thread that is to be made otherwise before the first of its actors starts again', () => {
-    const actors = ['/ingest/spill', '/ingest/sink', '/ingest/stream.events', '/klines/persistence'];
+    const actors = ['/ingest/spill', '/ingest/sink', '/ingest/stream.events'];
     expect(stepsBetween(compiled('{}'), compiled('threads: { kernel: { kind: loop, cpu: 0 } }'))).toEqual([
       ...[...actors].reverse().map((path) => `stop ${path}`),
       ...actors.map((path) => `start ${path}`),
