@@ -187,3 +187,30 @@ describe('A venue that numbers its trades anew', () => {
     expect(standIn.status().streams.find(({ kind }) => kind === 'trades')).toMatchObject({ gaps: 1 });
   });
 });
+
+describe('A venue that refuses a stream', () => {
+  it('is asked again after a while, on the same connection', async () => {
+    let asked = 0;
+    await stand('kraken', {
+      answer: (text, say) => {
+        const { method, params, req_id } = JSON.parse(text) as {
+          method: string;
+          req_id: number;
+          params?: { channel: string; symbol: string[] };
+        };
+        if (method !== 'subscribe' || params?.channel !== 'book') return;
+        const [symbol] = params.symbol;
+        if (asked++ === 0) {
+          say(JSON.stringify({ error: 'Service unavailable', method, req_id, success: false, symbol }));
+          return;
+        }
+        say(JSON.stringify({ method, req_id, result: { channel: 'book', symbol }, success: true }));
+        say(
+          `{"channel":"book","type":"snapshot","data":[{"symbol":"${symbol}","bids":[{"price":9,"qty":1}],"asks":[]}]}`,
+        );
+      },
+    });
+    await until(() => standIn.books.length === 1, waited('the book'));
+    expect(standIn.status().counters.reconnections).toBe(0);
+  });
+});

@@ -20,6 +20,8 @@ export interface ConnectionEvents {
 /** More fragments than any honest frame has; ws closes the connection beyond it. */
 const FRAGMENTS_MAX = 1024;
 const CLOSE_DEADLINE_MS = 1_000;
+/** Who pings and does not read gets no more pongs than these bytes. */
+const UNSENT_MAX = 65_536;
 /** What ws calls a frame that is longer than `maxPayload`. */
 const OVERSIZED = 'WS_ERR_UNSUPPORTED_MESSAGE_LENGTH';
 
@@ -28,6 +30,7 @@ export class Connection {
   #openedAtNs = 0;
   readonly #socket: WebSocket;
   readonly #events: ConnectionEvents;
+  readonly #handshake: NodeJS.Timeout;
   #isClosed = false;
 
   constructor(options: ConnectionOptions, events: ConnectionEvents) {
@@ -36,11 +39,14 @@ export class Connection {
       perMessageDeflate: false,
       maxPayload: options.maxFrameBytes,
       maxFragments: FRAGMENTS_MAX,
-      handshakeTimeout: options.handshakeTimeoutMs,
+      autoPong: false,
       // The decode kernels read bytes and accept nothing but what they know; a second check costs a pass over each frame.
       skipUTF8Validation: true,
     });
+    // ws only limits the silence during a handshake: one that drips in byte by byte would take for ever.
+    this.#handshake = setTimeout(() => this.#close('the handshake took too long'), options.handshakeTimeoutMs);
     this.#socket.on('open', () => {
+      clearTimeout(this.#handshake);
       this.#openedAtNs = nowNs();
       events.opened();
     });
@@ -48,7 +54,10 @@ export class Connection {
       // What the venue had sent before it heard of the end is nobody's any more.
       if (!this.#isClosed) events.frame(data as Buffer, nowNs());
     });
-    this.#socket.on('ping', () => events.alive(nowNs()));
+    this.#socket.on('ping', (data) => {
+      if (this.#socket.bufferedAmount < UNSENT_MAX) this.#socket.pong(data);
+      events.alive(nowNs());
+    });
     this.#socket.on('pong', () => events.alive(nowNs()));
     this.#socket.on('unexpected-response', (_request, response) => {
       response.resume();
@@ -75,6 +84,7 @@ export class Connection {
   /** Ends it without a word to its owner. */
   end(): void {
     this.#isClosed = true;
+    clearTimeout(this.#handshake);
     this.#socket.close(1000);
     setTimeout(() => this.#socket.terminate(), CLOSE_DEADLINE_MS).unref();
   }
@@ -82,6 +92,7 @@ export class Connection {
   #close(reason: string, isOversized = false): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
+    clearTimeout(this.#handshake);
     this.#events.closed(reason, isOversized);
     this.#socket.terminate();
   }

@@ -288,7 +288,7 @@ export class Exchange {
         if (link === this.#successor) this.#rotate({ kind: 'acked', stream: effect.stream, nowNs: now });
         break;
       case 'refused':
-        if (link === this.#current) this.#streams.get(effect.stream)?.lose(now, `${effect.code}: ${effect.reason}`);
+        if (link === this.#current) this.#streams.get(effect.stream)?.refused(now, effect.code, effect.reason);
         else this.#rotate({ kind: 'gone', stream: effect.stream, nowNs: now });
         break;
       case 'alive':

@@ -22,6 +22,7 @@ export class Stream implements FeedEvidence {
   readonly kind: StreamKind;
   facts: StreamFacts;
   #patienceMs: number;
+  #isRefused = false;
   /** Index of the instrument in the merged book; -1 for streams that are not merged. */
   readonly symbol: number;
   readonly mapped: MappedSymbol;
@@ -106,8 +107,16 @@ export class Stream implements FeedEvidence {
 
   lose(nowNs: number, reason: string): void {
     this.hasUntoldLoss = true;
+    this.#isRefused = false;
     this.downNs = nowNs;
     this.downReason = reason;
+  }
+
+  /** The venue does not want to send it, or does not answer. */
+  refused(nowNs: number, code: string, reason: string): void {
+    this.lose(nowNs, `${code}: ${reason}`);
+    this.#isRefused = true;
+    this.retryNs = Math.max(this.retryNs, nowNs + RETRY_MIN_MS * 1e6);
   }
 
   /** Judges the stream; true when its phase is another than before. */
@@ -127,13 +136,14 @@ export class Stream implements FeedEvidence {
   }
 
   /**
-   * True when the stream should be left and joined again: the connection lives, yet the stream has never sent anything,
-   * or a timer-driven one has stopped. Waits 5, 10, 20 ... 300 s between tries.
+   * True when the stream should be left and joined again: the connection lives, yet the stream was refused, has never sent
+   * anything, or stopped though a timer drives it. Waits 5, 10, 20 ... 300 s between tries.
    */
   isDueForRetry(nowNs: number): boolean {
     if (this.phase === 'live') this.retries = 0;
     const isSilent = this.reason === 'acked-then-silent' || (this.reason === 'timer-missed' && this.phase === 'stale');
-    if (!isSilent || nowNs < this.retryNs) return false;
+    const isRefused = this.#isRefused && this.downNs > 0;
+    if (!(isSilent || isRefused) || nowNs < this.retryNs) return false;
     this.retryNs = nowNs + Math.min(RETRY_MIN_MS * 2 ** Math.min(this.retries, 10), RETRY_MAX_MS) * 1e6;
     this.retries++;
     return true;
