@@ -19,7 +19,7 @@ export const command: Command = {
   summary: 'change the running topology, or roll back',
   usage: ['[NEW] [--yes] [--config FOLDER] [--url URL] [--json]'],
   about: `
-Shows the plan, asks, and has the running system carry it out. If a step fails, or the system is not healthy by the deadline in its kernel.yaml, everything is put back as it was. Needs control enabled and its token in TAPEWORKS_TOKEN.
+Shows the plan, asks, and has the running system carry it out. If a step fails, or by the deadline in its kernel.yaml the system is not healthy or a venue that was changed does not send, everything is put back as it was. Needs control enabled and its token in TAPEWORKS_TOKEN.
 `,
   options: OPTIONS,
   offers: 'file',

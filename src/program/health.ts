@@ -1,5 +1,5 @@
 import type { Health, HealthPart, HealthView } from '../protocols/console-api.ts';
-import type { ExchangeStatus } from '../protocols/exchange.ts';
+import type { ExchangeStatus, StreamStatus } from '../protocols/exchange.ts';
 import { type ActorInfo, flatten } from '../supervision/inspect.ts';
 import { isUsable } from '../venues/feed.ts';
 
@@ -56,11 +56,23 @@ function missingPart(missing: readonly string[]): HealthPart[] {
   return [{ name: 'topology', status: 'DEGRADED', reason: `configured, but not running: ${someOf(missing)}` }];
 }
 
+/** Why an exchange brings nothing: no book where it has books to bring, else no stream that was joined; undefined where it does. */
+export function unfedReason(exchange: ExchangeStatus | undefined): string | undefined {
+  if (exchange === undefined) return 'nothing has been heard of it';
+  const books = exchange.streams.filter(isBook);
+  const judged = books.length > 0 ? books : exchange.streams;
+  const isFed = judged.some(({ phase }) => isUsable(phase) || (books.length === 0 && phase === 'acked'));
+  const [first] = judged;
+  return isFed || first === undefined ? undefined : first.downReason || first.reason;
+}
+
+const isBook = ({ kind }: StreamStatus) => kind === 'book' || kind === 'book-delta';
+
 /** The books are as well as the venues that feed them. */
 function feedsPart(exchanges: readonly ExchangeStatus[]): HealthPart[] {
   const books = exchanges.map((exchange) => ({
     venue: exchange.venue,
-    streams: exchange.streams.filter((stream) => stream.kind === 'book' || stream.kind === 'book-delta'),
+    streams: exchange.streams.filter(isBook),
   }));
   const fed = books.filter(({ streams }) => streams.length > 0);
   if (fed.length === 0) return [];

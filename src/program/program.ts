@@ -24,7 +24,7 @@ import { Board } from './board.ts';
 import { BookMetrics } from './book-metrics.ts';
 import { BooksPlane } from './books-plane.ts';
 import { BooksView } from './books-source.ts';
-import { judgeHealth } from './health.ts';
+import { judgeHealth, unfedReason } from './health.ts';
 import { IngestPlane } from './ingest-plane.ts';
 import { klineService } from './kline-service.ts';
 import { KlinesPlane } from './klines-plane.ts';
@@ -121,7 +121,9 @@ export class Program {
       ...this.#servingFactories(),
       ...this.#ingest?.factories,
     };
-    const host = new TreeHost(this.system, factories, options.onWarning);
+    const host = new TreeHost(this.system, factories, options.onWarning, ({ kind, path }) =>
+      kind === 'exchange' ? unfedReason(this.exchanges.get(path)) : undefined,
+    );
     this.#host = host;
     this.#applier = new TopologyApplier(
       host,

@@ -41,12 +41,20 @@ export class TreeHost implements TopologyHost {
   readonly #system: ActorSystem;
   readonly #factories: Partial<Factories>;
   readonly #onWarning: (warning: string) => void;
+  readonly #idleReason: (node: TopologyNode) => string | undefined;
   readonly #nodes = new Map<string, TopologyNode>();
   readonly #placed = new Map<string, Placed<never>>();
   readonly #supervisors = new Map<string, Supervisor>();
   readonly #threads = new Map<string, { readonly spec: LoopThreadSpec; users: number }>();
 
-  constructor(system: ActorSystem, factories: Partial<Factories>, onWarning: (warning: string) => void) {
+  /** `idleReason` says why an actor that runs brings nothing; undefined where it does what it is for. */
+  constructor(
+    system: ActorSystem,
+    factories: Partial<Factories>,
+    onWarning: (warning: string) => void,
+    idleReason: (node: TopologyNode) => string | undefined,
+  ) {
+    this.#idleReason = idleReason;
     this.#system = system;
     this.#factories = factories;
     this.#onWarning = onWarning;
@@ -154,7 +162,11 @@ export class TreeHost implements TopologyHost {
       info.children.forEach(visit);
     };
     visit(this.#system.tree());
-    return { unwell };
+    const idle = this.running().flatMap((node) => {
+      const reason = this.#idleReason(node);
+      return reason === undefined ? [] : [{ path: node.path, reason }];
+    });
+    return { unwell, idle };
   }
 
   #parentOf(path: string): Supervisor {

@@ -90,6 +90,15 @@ describe('the running program', () => {
     expect(paths()).toEqual(before);
   });
 
+  it('goes back when a venue does not send from where it is to be looked for now, and says why', async () => {
+    const reply = await apply(MOVED.replace('binance: {}', 'binance: { wsUrl: "ws://127.0.0.1:1" }'));
+    expect(reply).toMatchObject({
+      kind: 'rolled-back',
+      reason: expect.stringMatching(/^not healthy by the deadline: \/feeds\/binance \(.*ECONNREFUSED/),
+    });
+    await firstSummary(port, { symbols: ['BTC-USD'] }, ({ venues }) => venues.every(({ live }) => live));
+  });
+
   it('goes back when the new topology does not come up', async () => {
     const blocker = createServer().listen(0, '127.0.0.1');
     await new Promise((resolve) => blocker.once('listening', resolve));

@@ -30,6 +30,7 @@ class MemoryHost implements TopologyHost {
   /** Faults by the number of the operation, counted from 0. */
   faults = new Map<number, Fault>();
   unwell: (look: number) => TopologyHealth['unwell'] = () => [];
+  idle: (look: number) => TopologyHealth['unwell'] = () => [];
   #looks = 0;
 
   running = () => [...this.nodes.values()].reverse();
@@ -39,7 +40,10 @@ class MemoryHost implements TopologyHost {
   reconfigure = (node: TopologyNode, _was: TopologyNode, signal: AbortSignal) =>
     this.#do('reconfigure', node, signal, () => this.nodes.set(node.path, node));
   restart = (node: TopologyNode, _was: TopologyNode, signal: AbortSignal) => this.#replace('restart', node, signal);
-  health = async () => ({ unwell: this.unwell(this.#looks++) });
+  health = async () => {
+    const look = this.#looks++;
+    return { unwell: this.unwell(look), idle: this.idle(look) };
+  };
 
   #replace(action: string, node: TopologyNode, signal: AbortSignal): Promise<void> {
     return this.#do(action, node, signal, () => {
@@ -139,6 +143,29 @@ describe('applying a topology', () => {
       reason: 'not healthy by the deadline: /book/merger (no book)',
     });
     expect(digests(host.running())).toEqual(digests(before.nodes));
+  });
+
+  it('goes back when a feed that it changed brings nothing by the deadline, and brought something before', async () => {
+    const before = compiled('feeds: { binance: {}, kraken: {} }');
+    const { host, applier } = await startedWith(before);
+    const wanted = compiled('feeds: { binance: { staleAfter: 9s }, kraken: {} }');
+    const silent = { path: '/feeds/binance', reason: 'connection refused' };
+    host.idle = () => (host.log.length === 0 ? [] : [silent]);
+    expect(await applier.apply(wanted, { ...OPTIONS, mustServe: true })).toMatchObject({
+      kind: 'rolled-back',
+      reason: 'not healthy by the deadline: /feeds/binance (connection refused)',
+    });
+    expect(digests(host.running())).toEqual(digests(before.nodes));
+  });
+
+  it.each([
+    ['that brought nothing before', () => [{ path: '/feeds/binance', reason: 'out' }]],
+    ['that it does not touch', (look: number) => (look === 0 ? [] : [{ path: '/feeds/kraken', reason: 'out' }])],
+  ])('is not held up by a feed %s', async (_, idle) => {
+    const { host, applier } = await startedWith(compiled('feeds: { binance: {}, kraken: {} }'));
+    host.idle = idle;
+    const wanted = compiled('feeds: { binance: { staleAfter: 9s }, kraken: {} }');
+    expect(await applier.apply(wanted, { ...OPTIONS, mustServe: true })).toMatchObject({ kind: 'applied' });
   });
 
   it('wants health to last', async () => {

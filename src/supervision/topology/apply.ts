@@ -24,7 +24,14 @@ export interface TopologyHost {
 
 export interface TopologyHealth {
   /** The actors that are not well, and why; none means healthy. */
-  readonly unwell: readonly { readonly path: string; readonly reason: string }[];
+  readonly unwell: readonly Unwell[];
+  /** Actors that run and bring nothing, such as a feed without data. */
+  readonly idle?: readonly Unwell[];
+}
+
+interface Unwell {
+  readonly path: string;
+  readonly reason: string;
 }
 
 export interface ApplyClock {
@@ -38,6 +45,11 @@ export interface ApplyOptions {
   readonly deadlineMs: number;
   /** How long it must stay healthy; 2000 means: not unwell in any look within two seconds. */
   readonly stableForMs: number;
+  /**
+   * Whether what the plan starts or changes must also bring what it is for. What brought nothing before is let off: a
+   * venue that is out must not hold up a change.
+   */
+  readonly mustServe?: boolean;
   /** The digest of the running tree that the operator saw; another one is refused. */
   readonly expectedFrom?: string;
 }
@@ -107,11 +119,20 @@ export class TopologyApplier {
   /** Undefined when it went well, else why not. */
   async #forward(plan: TopologyPlan, options: ApplyOptions): Promise<string | undefined> {
     const deadline = this.#clock.nowMs() + options.deadlineMs;
+    if (plan.steps.length === 0) return undefined;
+    const wanted = options.mustServe === true ? await this.#mustServe(plan, deadline) : new Set<string>();
     for (const step of plan.steps) {
       const failure = await this.#perform(step, deadline - this.#clock.nowMs());
       if (failure !== undefined) return `${step.action} ${step.path}: ${failure}`;
     }
-    return plan.steps.length === 0 ? undefined : this.#settle(deadline, options.stableForMs);
+    return this.#settle(deadline, options.stableForMs, wanted);
+  }
+
+  /** What the plan touches, but for what brings nothing as it is. */
+  async #mustServe(plan: TopologyPlan, deadline: number): Promise<ReadonlySet<string>> {
+    const idle = new Set((await this.#look(deadline)).idle?.map(({ path }) => path));
+    const touched = plan.steps.filter(({ action }) => action !== 'stop').map(({ path }) => path);
+    return new Set(touched.filter((path) => !idle.has(path)));
   }
 
   async #perform(step: PlanStep, withinMs: number): Promise<string | undefined> {
@@ -128,10 +149,11 @@ export class TopologyApplier {
     return 'not done in time';
   }
 
-  async #settle(deadline: number, stableForMs: number): Promise<string | undefined> {
+  async #settle(deadline: number, stableForMs: number, wanted: ReadonlySet<string>): Promise<string | undefined> {
     let wellSince: number | undefined;
     for (;;) {
-      const { unwell } = await this.#look(deadline);
+      const { unwell: failing, idle = [] } = await this.#look(deadline);
+      const unwell = [...failing, ...idle.filter(({ path }) => wanted.has(path))];
       const now = this.#clock.nowMs();
       wellSince = unwell.length > 0 ? undefined : (wellSince ?? now);
       if (wellSince !== undefined && now - wellSince >= stableForMs) return undefined;

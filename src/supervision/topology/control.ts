@@ -52,7 +52,7 @@ export class TopologyControl {
     if (!read.ok) return read.reply;
     const { kernel } = read.config;
     const options: ApplyOptions = {
-      ...{ deadlineMs: kernel.topology.healthDeadline, stableForMs: kernel.topology.stableFor },
+      ...{ deadlineMs: kernel.topology.healthDeadline, stableForMs: kernel.topology.stableFor, mustServe: true },
       ...(read.expectedFrom === undefined ? {} : { expectedFrom: read.expectedFrom }),
     };
     const outcome = await this.#applier.apply(this.#compile(read.config), options);
