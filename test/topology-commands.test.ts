@@ -197,7 +197,7 @@ describe('tapeworks plan and apply, on a running system', () => {
     const before = new Map(host.nodes);
     const wrong = await tapeworks(['apply', '--yes', '--url', url], { TAPEWORKS_TOKEN: 'guessed' });
     expect(wrong.code).toBe(1);
-    expect(wrong.err).toContain('TW_CONTROL_REFUSED: 401 from');
+    expect(wrong.err).toContain('TW_TOKEN_REFUSED: 401 from');
     expect((await asked('apply')).code).toBe(64);
     edit('workers: 2', 'workers: 0');
     expect((await asked('apply', '--yes')).code).toBe(78);

@@ -31,6 +31,11 @@ describe('the ladder', () => {
     expect(lines[1]).toContain('binance 1.5ms old   bitstamp out');
   });
 
+  it('does not pass an old book off as a live one', () => {
+    const lines = renderLadder(summary, 'q quits', { columns: 60, rows: 9 }, unpainted, 'NOT LIVE: no answer');
+    expect(lines.slice(0, 2).map((line) => line.trimEnd())).toEqual(['NOT LIVE: no answer', 'BTC-USD as it was last']);
+  });
+
   it('fits any terminal, best levels first', () => {
     for (const columns of [1, 20, 57, 200]) {
       const lines = renderLadder(summary, '', { columns, rows: 8 }, unpainted);

@@ -34,8 +34,17 @@ const NUMBER_COLUMNS = 18;
 const NUMBER_COLUMNS_MIN = 10;
 const VENUE_COLUMNS = 10;
 
-/** The lines of the screen, each at most `columns` wide. `note` is what the last line says. */
-export function renderLadder(summary: LadderSummary, note: string, size: LadderSize, paint: Paint): string[] {
+/**
+ * The lines of the screen, each at most `columns` wide. `note` is what the last line says; `lost` says why nothing comes
+ * any more, in place of figures that would be believed.
+ */
+export function renderLadder(
+  summary: LadderSummary,
+  note: string,
+  size: LadderSize,
+  paint: Paint,
+  lost?: string,
+): string[] {
   const { columns, rows } = size;
   const room = rows === undefined ? Number.POSITIVE_INFINITY : rows - HEAD_ROWS - SPREAD_ROWS - FOOT_ROWS;
   const each = Math.max(1, Math.floor(room / 2));
@@ -52,8 +61,8 @@ export function renderLadder(summary: LadderSummary, note: string, size: LadderS
   const best = `${fit('spread', wide, 'right')} ${fit(summary.spread_exact, wide, 'right')}`;
   const crossed = summary.spread_exact.startsWith('-') ? '  the venues cross' : '';
   return [
-    paint(fit(headOf(summary), columns), 'bold'),
-    fit(venuesOf(summary), columns),
+    lost === undefined ? paint(fit(headOf(summary), columns), 'bold') : paint(fit(lost, columns), 'red'),
+    fit(lost === undefined ? venuesOf(summary) : `${summary.symbol} as it was last`, columns),
     paint(fit(`${fit('price', wide, 'right')} ${fit('amount', wide, 'right')}  venue`, columns), 'dim'),
     ...asks.map((level) => line(level, 'red')),
     paint(fit(`${best}${crossed}`, columns), 'inverse'),

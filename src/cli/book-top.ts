@@ -7,14 +7,15 @@ import {
   loadPackageDefinition,
   Metadata,
   type ServiceClientConstructor,
+  status,
 } from '@grpc/grpc-js';
 import { loadProtos } from '../actors/publisher/grpc-server.ts';
-import { TapeworksError } from '../protocols/errors/index.ts';
+import { type ErrorCode, TapeworksError } from '../protocols/errors/index.ts';
 import { isLoopback } from '../supervision/topology/check-kernel.ts';
 import { usage } from './arguments.ts';
 import { type LadderSummary, renderLadder } from './book-ladder.ts';
 import { EXIT } from './command.ts';
-import { paintFor, unpainted } from './terminal.ts';
+import { keysIn, paintFor, unpainted } from './terminal.ts';
 
 /** The options of `top` that matter here, as they were given. */
 export interface BookTopOptions {
@@ -36,6 +37,7 @@ interface Settings {
 }
 
 const RETRY_MS = 1_000;
+const KEEPALIVE = { 'grpc.keepalive_time_ms': 5_000, 'grpc.keepalive_timeout_ms': 3_000 } as const;
 /** Screens a second at most; the eye has no use for more. */
 const SCREEN_EVERY_MS = 50;
 const PLAIN_COLUMNS = 100;
@@ -62,7 +64,7 @@ export async function runBookTop(options: BookTopOptions): Promise<number> {
 function settingsOf(options: BookTopOptions): Settings {
   const { book: symbol, grpc: address, ca, depth = '0', json = false, once = false } = options;
   if (symbol === '') throw usage('--book: expected a symbol, such as BTC-USD');
-  if (!/^\d{1,3}$/.test(depth)) throw usage('--depth: expected a number of levels');
+  if (!/^\d{1,3}$/.test(depth)) throw usage(`--depth: expected a number of levels up to 999, got "${depth}"`);
   return { symbol, address, ca, depth: Number(depth), json, once };
 }
 
@@ -79,15 +81,16 @@ async function watch(settings: Settings): Promise<number> {
   const paint = paintFor(process.stdout);
   const abort = new AbortController();
   let summary: LadderSummary | undefined;
-  let note = 'q quits';
+  let lost: string | undefined;
   let dueMs = 0;
   const draw = () => {
     const { columns = 80, rows = 24 } = process.stdout;
-    const screen = summary === undefined ? [note] : renderLadder(summary, note, { columns, rows }, paint);
+    const screen =
+      summary === undefined ? [lost ?? 'connecting'] : renderLadder(summary, 'q quits', { columns, rows }, paint, lost);
     process.stdout.write(`\u001b[H${screen.map((line) => `${line}\u001b[K`).join('\r\n')}\u001b[J`);
   };
   const onKey = (bytes: Buffer) => {
-    if (['q', 'Q', '\u0003', '\u001b'].includes(bytes.toString('utf8'))) abort.abort();
+    if (keysIn(bytes.toString('utf8')).some((key) => ['q', 'Q', '\u0003', '\u001b'].includes(key))) abort.abort();
   };
   process.stdin.setRawMode(true).resume().on('data', onKey);
   process.stdout.on('resize', draw);
@@ -97,14 +100,14 @@ async function watch(settings: Settings): Promise<number> {
       try {
         for await (const next of summariesOf(settings, abort.signal)) {
           summary = next;
-          note = 'q quits';
+          lost = undefined;
           if (performance.now() < dueMs) continue;
           dueMs = performance.now() + SCREEN_EVERY_MS;
           draw();
         }
       } catch (error) {
-        if (!(error instanceof TapeworksError) || error.code === 'TW_BAD_USAGE') throw error;
-        note = `${error.message}; trying again, q quits`;
+        if (!(error instanceof TapeworksError) || error.code !== PASSING) throw error;
+        lost = `NOT LIVE: ${error.message}; trying again`;
         draw();
       }
       await sleep(RETRY_MS, undefined, { signal: abort.signal }).catch(() => {});
@@ -117,6 +120,14 @@ async function watch(settings: Settings): Promise<number> {
   return EXIT.ok;
 }
 
+const CODE_OF: Readonly<Partial<Record<status, ErrorCode>>> = {
+  [status.INVALID_ARGUMENT]: 'TW_BAD_USAGE',
+  [status.NOT_FOUND]: 'TW_BAD_USAGE',
+  [status.UNAUTHENTICATED]: 'TW_TOKEN_REFUSED',
+};
+/** What another try may mend. */
+const PASSING: ErrorCode = 'TW_GRPC_UNREACHABLE';
+
 interface Call extends AsyncIterable<LadderSummary> {
   cancel(): void;
 }
@@ -128,7 +139,8 @@ async function* summariesOf(settings: Settings, signal: AbortSignal): AsyncGener
   };
   const metadata = new Metadata();
   const secrets = secretsOf(settings, metadata);
-  const client = new loaded.orderbook.OrderbookAggregator(address, secrets);
+  // A server that is frozen or cut off looks like a quiet market, but for this.
+  const client = new loaded.orderbook.OrderbookAggregator(address, secrets, KEEPALIVE);
   const { BookSummary } = client as unknown as { BookSummary(request: object, metadata: Metadata): Call };
   const call = BookSummary.call(client, { symbols: [symbol], depth }, metadata);
   const cancel = () => call.cancel();
@@ -137,9 +149,10 @@ async function* summariesOf(settings: Settings, signal: AbortSignal): AsyncGener
     yield* call;
   } catch (error) {
     if (signal.aborted) return;
-    const { details = String(error), code } = error as { details?: string; code?: number };
-    const isRequest = code === 3 || code === 5;
-    throw new TapeworksError(isRequest ? 'TW_BAD_USAGE' : 'TW_CONTROL_UNREACHABLE', `${address}: ${details}`);
+    const { details = String(error), code } = error as { details?: string; code?: status };
+    // The library wraps what the network said in words of its own.
+    const why = /Last error: (?:Error: )?(.*?)\.? Resolution note:/.exec(details)?.[1] ?? details;
+    throw new TapeworksError(CODE_OF[code ?? status.UNKNOWN] ?? 'TW_GRPC_UNREACHABLE', `${address}: ${why}`);
   } finally {
     signal.removeEventListener('abort', cancel);
     call.cancel();

@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { pino } from 'pino';
 import pretty from 'pino-pretty';
 import { Collector, type CollectorConnection, type CollectorStatus } from '../actors/collector/collector.ts';
+import { programVersion } from '../program/version.ts';
 import { isKind } from '../protocols/topology.ts';
 import { onTerminationSignal } from '../supervision/shutdown.ts';
 import { compileTopology } from '../supervision/topology/compile.ts';
@@ -93,7 +94,7 @@ async function collect(config: Configuration, values: Values): Promise<number> {
     );
   });
   const collector = new Collector({
-    ...{ name: NAME, version: versionOf(), connections, redisUrl, streams, ...limits },
+    ...{ name: NAME, version: programVersion(), connections, redisUrl, streams, ...limits },
     onChange: (status) => (isWell(status) ? log.info(status, 'changed') : log.warn(status, 'not all is well')),
   });
   const ids = connections.map(({ settings }) => `${settings.venue}-${settings.connection}`);
@@ -107,11 +108,6 @@ async function collect(config: Configuration, values: Values): Promise<number> {
   if (unsent === 0) return EXIT.ok;
   log.error({ unsent, redis: collector.status().redis }, 'ended with events that did not reach Redis');
   return EXIT.failed;
-}
-
-function versionOf(): string {
-  const text = readFileSync(new URL('../../../package.json', import.meta.url), 'utf8');
-  return (JSON.parse(text) as { version: string }).version;
 }
 
 function isWell({ redis, connections }: CollectorStatus): boolean {

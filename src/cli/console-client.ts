@@ -4,15 +4,22 @@ import { authorizationFor, urlOf } from './authorization.ts';
 
 const TIMEOUT_MS = 10_000;
 
-/** Reads from the console of a running system, with the token from TAPEWORKS_TOKEN where one is set. */
-export async function readConsole<T>(
+/**
+ * Reads from the console of a running system, with the token from TAPEWORKS_TOKEN where one is set. An answer without
+ * `field` is some other server's.
+ */
+export async function readConsole<T extends object>(
   base: string,
   path: string,
+  field: keyof T & string,
 ): Promise<{ readonly status: number; readonly body: T }> {
   const answer = await ask(base, path, AbortSignal.timeout(TIMEOUT_MS));
   const body: unknown = await answer.json().catch(() => undefined);
   if (typeof body !== 'object' || body === null) throw stranger(base, answer.status);
-  if ((body as Partial<Refusal>).kind !== 'error') return { status: answer.status, body: body as T };
+  if ((body as Partial<Refusal>).kind !== 'error') {
+    if (!(field in body)) throw stranger(base, answer.status);
+    return { status: answer.status, body: body as T };
+  }
   const { code, message } = body as Refusal;
   throw new TapeworksError(code, `${base}: ${message}`);
 }
@@ -43,7 +50,9 @@ async function ask(base: string, path: string, signal: AbortSignal): Promise<Res
   } catch (error) {
     if (signal.aborted && signal.reason instanceof DOMException && signal.reason.name === 'AbortError') throw error;
     const cause = error instanceof Error && error.cause instanceof Error ? error.cause : (error as Error);
-    throw new TapeworksError('TW_CONSOLE_UNREACHABLE', `no answer from ${url.origin}: ${cause.message}`);
+    const isPlain = (cause as NodeJS.ErrnoException).code === 'ERR_SSL_WRONG_VERSION_NUMBER';
+    const why = isPlain ? 'it does not speak TLS; try http://' : cause.message.trim();
+    throw new TapeworksError('TW_CONSOLE_UNREACHABLE', `no answer from ${url.origin}: ${why}`);
   }
 }
 

@@ -24,7 +24,8 @@ export async function askControl(
   const answer = await post(url, headers, JSON.stringify(request), TIMEOUT_MS[route]);
   const reply = replyOf(answer, url);
   if (reply.kind !== 'error') return reply;
-  throw new TapeworksError('TW_CONTROL_REFUSED', `${answer.status} from ${url.origin}: ${reply.message}`);
+  const code = answer.status === 401 ? 'TW_TOKEN_REFUSED' : 'TW_CONTROL_REFUSED';
+  throw new TapeworksError(code, `${answer.status} from ${url.origin}: ${reply.message}`);
 }
 
 /** The files as a request carries them; they have passed the checks, so that their bytes are known to be UTF-8. */

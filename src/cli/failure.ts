@@ -8,6 +8,7 @@ const EXIT_OF: Partial<Record<ErrorCode, number>> = {
   TW_BAD_USAGE: EXIT.usage,
   TW_CONTROL_UNREACHABLE: EXIT.unavailable,
   TW_CONSOLE_UNREACHABLE: EXIT.unavailable,
+  TW_GRPC_UNREACHABLE: EXIT.unavailable,
   TW_SERVER_UNREACHABLE: EXIT.unavailable,
   TW_UNEXPECTED: EXIT.internal,
 };
@@ -55,9 +56,13 @@ export function codedError(error: unknown): TapeworksError {
   return new TapeworksError('TW_UNEXPECTED', text, {}, { cause: error });
 }
 
-/** Says what went wrong and what to do, for people on stderr or for programs on stdout; the answer is the exit code. */
-export function reportError(error: TapeworksError, json: boolean): number {
-  const { code, message, remedy } = error;
+/**
+ * Says what went wrong and what to do, for people on stderr or for programs on stdout; the answer is the exit code.
+ * `command` is the one that was called, where the remedy speaks of it.
+ */
+export function reportError(error: TapeworksError, json: boolean, command = 'COMMAND'): number {
+  const { code, message } = error;
+  const remedy = error.remedy.replace('help COMMAND', `help ${command}`);
   // What a command of ours says to the command that started it is read there as last words, not as a first result.
   const isChild = process.env[CHILD_VARIABLE] !== undefined;
   if (json && !isChild) process.stdout.write(`${JSON.stringify({ ok: false, error: { code, message, remedy } })}\n`);

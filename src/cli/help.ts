@@ -48,7 +48,11 @@ export function renderCommands(commands: readonly (readonly [string, Command])[]
       width,
     ),
     '',
-    ...hanging('', '`tapeworks help COMMAND` shows options, exit codes and examples.', width),
+    ...hanging(
+      '',
+      '`tapeworks help COMMAND` shows options, exit codes and examples; `tapeworks --version` the version.',
+      width,
+    ),
     '',
   ].join('\n');
 }

@@ -1,4 +1,5 @@
 import { CHILD_VARIABLE } from '../program/child-process.ts';
+import { programVersion } from '../program/version.ts';
 import { EXIT } from './command.ts';
 import { commandNamed, loadCommands } from './commands.ts';
 import { codedError, reportError } from './failure.ts';
@@ -15,9 +16,15 @@ async function help(name: string | undefined): Promise<number> {
   return EXIT.ok;
 }
 
+function version(): number {
+  process.stdout.write(`tapeworks ${programVersion()}, Node ${process.versions.node}\n`);
+  return EXIT.ok;
+}
+
 async function main(args: readonly string[]): Promise<number> {
   const [name, ...rest] = args;
   if (name === undefined || name === 'help' || name === '--help' || name === '-h') return help(rest[0]);
+  if (name === '--version' || name === '-V') return version();
   const own = rest.includes('--') ? rest.slice(0, rest.indexOf('--')) : rest;
   if (own.includes('--help') || own.includes('-h')) return help(name);
   return (await commandNamed(name)).run(rest);
@@ -44,5 +51,5 @@ for (const stream of [process.stdout, process.stderr]) {
 try {
   process.exitCode = await main(process.argv.slice(2));
 } catch (error) {
-  process.exitCode = reportError(codedError(error), process.argv.includes('--json'));
+  process.exitCode = reportError(codedError(error), process.argv.includes('--json'), process.argv[2]);
 }

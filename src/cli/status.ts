@@ -22,7 +22,7 @@ Asks the running system for its health, its parts and what to look at. TAPEWORKS
   ],
   async run(args) {
     const { values } = readArguments(args, OPTIONS, 0);
-    const { body } = await readConsole<Pulse>(await consoleUrl(values.url), '/api/pulse');
+    const { body } = await readConsole<Pulse>(await consoleUrl(values.url), '/api/pulse', 'parts');
     const text = values.json === true ? `${JSON.stringify(body)}\n` : renderStatus(body, paintFor(process.stdout));
     process.stdout.write(text);
     return EXIT_OF[body.status];
@@ -53,8 +53,10 @@ export function renderStatus(pulse: Pulse, paint: Paint): string {
       return `  ${paint(part.status.padEnd(8), COLOUR[part.status])}  ${plain(part.name).padEnd(width)}${reason}`;
     }),
   ];
-  if (problems.length > 0) {
-    const marks = problems.map(
+  // What a part says of itself stands above.
+  const more = problems.filter(({ text }) => !parts.some(({ name, reason }) => text === `${name}: ${reason}`));
+  if (more.length > 0) {
+    const marks = more.map(
       ({ severity, text }) => `  ${paint('-', severity === 'critical' ? 'red' : 'yellow')} ${plain(text)}`,
     );
     lines.push('', 'To look at', ...marks);

@@ -3,6 +3,11 @@ export function plain(text: string): string {
   return text.replace(/\p{Cc}/gu, '·');
 }
 
+/** The keys of a chunk of input: what is typed fast, pasted or sent by a script comes in one piece. */
+export function keysIn(chunk: string): readonly string[] {
+  return chunk.match(/\p{Cc}\[[0-9;]*[A-Za-z~]|./gsu) ?? [];
+}
+
 /** Exactly so many columns: cut with an ellipsis or padded. */
 export function fit(text: string, width: number, side: 'left' | 'right' = 'left'): string {
   const clean = plain(text);

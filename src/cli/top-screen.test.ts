@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { ActorShape, ActorValues, Pulse } from '../protocols/console-api.ts';
 import { renderStatus } from './status.ts';
-import { painted, unpainted } from './terminal.ts';
+import { keysIn, painted, unpainted } from './terminal.ts';
 import { type ActorLine, chosenLines, FIRST_VIEW, press, renderTop, takeMessage } from './top-screen.ts';
 
 const line = (
@@ -31,6 +31,26 @@ const PULSE: Pulse = {
 };
 
 describe('the screen of top', () => {
+  it('says that it is old, in place of a verdict, when nothing comes any more', () => {
+    const [first] = renderTop(
+      PULSE,
+      TREE,
+      FIRST_VIEW,
+      { columns: 60, rows: 10 },
+      unpainted,
+      'NOT LIVE: nothing for 9s',
+    );
+    expect(first?.trimEnd()).toBe('NOT LIVE: nothing for 9s');
+  });
+
+  it('takes keys that come in one piece one by one', () => {
+    const keys = keysIn('/feeds\r\u001b[Bo\u001b[6~');
+    expect(keys).toEqual(['/', 'f', 'e', 'e', 'd', 's', '\r', '\u001b[B', 'o', '\u001b[6~']);
+    const view = keys.slice(0, 7).reduce((last, key) => press(last, key, 9) ?? last, FIRST_VIEW);
+    expect(view).toMatchObject({ filter: 'feeds', isTyping: false });
+    expect(keysIn('\u001b')).toEqual(['\u001b']);
+  });
+
   it('shows the tree with indents, marks and units', () => {
     const screen = renderTop(PULSE, TREE, FIRST_VIEW, { columns: 110, rows: undefined }, unpainted);
     expect(screen.map((text) => text.trimEnd())).toEqual([
@@ -69,6 +89,14 @@ describe('the screen of top', () => {
     expect(shown).not.toMatch(/\p{Cc}/u);
     expect(renderStatus(PULSE, unpainted).replaceAll('\n', '')).not.toMatch(/\p{Cc}/u);
     expect(renderStatus(PULSE, painted)).not.toContain('\u001b[2J');
+  });
+
+  it('does not say twice what a part says of itself', () => {
+    const problem = { severity: 'warning', text: 'books: kraken is out', page: 'books', subject: '' } as const;
+    const parts = [{ name: 'books', status: 'DEGRADED', reason: 'kraken is out' }] as const;
+    const text = renderStatus({ ...PULSE, parts, problems: [problem, ...PULSE.problems] }, unpainted);
+    expect(text.match(/kraken is out/g)).toHaveLength(1);
+    expect(text).toContain('- /feeds/kraken failed');
   });
 
   it('orders, filters and scrolls by keys', () => {

@@ -109,19 +109,24 @@ function columnsFor(columns: number): readonly number[] {
   return kept.sort((a, b) => a - b);
 }
 
-/** A screen of exactly so many rows at most, each at most so wide; without a height, all of the tree. */
+/**
+ * A screen of exactly so many rows at most, each at most so wide; without a height, all of the tree. `lost` says why
+ * nothing comes any more, in place of a verdict that would be believed.
+ */
 export function renderTop(
   pulse: Pulse | undefined,
   lines: readonly ActorLine[],
   view: TopView,
   size: { readonly columns: number; readonly rows: number | undefined },
   paint: Paint,
+  lost?: string,
 ): readonly string[] {
   const shownColumns = columnsFor(size.columns);
   const rest = shownColumns.reduce((sum, at) => sum + WIDTHS[at]! + 1, 0);
   const nameWidth = Math.max(NAME_MIN, Math.min(60, size.columns - rest));
   const layout: Layout = { nameWidth, columns: size.columns, shown: shownColumns };
-  const head = [headline(pulse, size.columns, paint), paint(fit(header(layout), size.columns), 'dim')];
+  const first = lost === undefined ? headline(pulse, size.columns, paint) : paint(fit(lost, size.columns), 'red');
+  const head = [first, paint(fit(header(layout), size.columns), 'dim')];
   const foot = [paint(fit(footer(view), size.columns), 'dim')];
   const chosen = chosenLines(lines, view);
   const room = size.rows === undefined ? chosen.length : Math.max(1, size.rows - head.length - foot.length);

@@ -1,10 +1,11 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { ACTOR_STATES, type ActorsMessage, type Pulse, VALUE } from '../protocols/console-api.ts';
 import { consoleUrl, GRPC_ADDRESS, grpcAddress, URL_OPTION } from './addresses.ts';
 import { readArguments, usage } from './arguments.ts';
 import { runBookTop } from './book-top.ts';
 import { type Command, EXIT, type Options } from './command.ts';
 import { followConsole, readConsole } from './console-client.ts';
-import { paintFor, unpainted } from './terminal.ts';
+import { keysIn, paintFor, span, unpainted } from './terminal.ts';
 import { type ActorLine, chosenLines, FIRST_VIEW, press, renderTop, type TopView, takeMessage } from './top-screen.ts';
 
 const PLAIN_COLUMNS = 110;
@@ -53,10 +54,10 @@ Shows the supervision tree of a running system as it works: state, thread and co
     const { json = false, once = false } = values;
     const url = await consoleUrl(values.url);
     if (process.stdout.isTTY && process.stdin.isTTY && !json && !once) return watch(url);
-    const lines = takeMessage([], (await readConsole<ActorsMessage>(url, '/api/actors')).body);
+    const lines = takeMessage([], (await readConsole<ActorsMessage>(url, '/api/actors', 'kind')).body);
     if (json) process.stdout.write(`${JSON.stringify(lines.map(asObject))}\n`);
     else {
-      const pulse = (await readConsole<Pulse>(url, '/api/pulse')).body;
+      const pulse = (await readConsole<Pulse>(url, '/api/pulse', 'parts')).body;
       const size = { columns: PLAIN_COLUMNS, rows: undefined };
       const screen = renderTop(pulse, lines, FIRST_VIEW, size, unpainted);
       process.stdout.write(`${screen.map((line) => line.trimEnd()).join('\n')}\n`);
@@ -74,38 +75,57 @@ function asObject({ shape, values }: ActorLine): Readonly<Record<string, unknown
 const ENTER = '\u001b[?1049h\u001b[?25l';
 const LEAVE = '\u001b[?25h\u001b[?1049l';
 
-/** Takes the whole terminal until q or Ctrl-C, and gives it back as it was. */
+const RETRY_MS = 1_000;
+/** The system speaks every second. */
+const SILENT_MS = 4_000;
+
+/**
+ * Takes the whole terminal until q or Ctrl-C, and gives it back as it was. A system that goes away is waited for, and what
+ * is shown of it says that it is old.
+ */
 async function watch(url: string): Promise<number> {
   const paint = paintFor(process.stdout);
   const abort = new AbortController();
   let pulse: Pulse | undefined;
   let lines: readonly ActorLine[] = [];
   let view: TopView = FIRST_VIEW;
+  let heardMs = performance.now();
   const draw = () => {
     const { columns = 80, rows = 24 } = process.stdout;
-    const screen = renderTop(pulse, lines, view, { columns, rows }, paint);
+    const silentMs = performance.now() - heardMs;
+    const lost = silentMs < SILENT_MS ? undefined : `NOT LIVE: nothing from ${url} for ${span(silentMs)}; trying again`;
+    const screen = renderTop(pulse, lines, view, { columns, rows }, paint, lost);
     process.stdout.write(`\u001b[H${screen.map((line) => `${line}\u001b[K`).join('\r\n')}\u001b[J`);
   };
   const onKey = (bytes: Buffer) => {
-    const next = press(view, bytes.toString('utf8'), chosenLines(lines, view).length);
-    if (next === undefined) abort.abort();
-    else {
+    for (const key of keysIn(bytes.toString('utf8'))) {
+      const next = press(view, key, chosenLines(lines, view).length);
+      if (next === undefined) return abort.abort();
       view = next;
+    }
+    draw();
+  };
+  const follow = async () => {
+    for await (const { topic, message } of followConsole(url, ['pulse', 'actors'], abort.signal)) {
+      heardMs = performance.now();
+      if (topic === 'pulse') pulse = message as Pulse;
+      else lines = takeMessage(lines, message as ActorsMessage);
       draw();
     }
   };
   process.stdin.setRawMode(true).resume().on('data', onKey);
   process.stdout.on('resize', draw);
   process.stdout.write(ENTER);
+  const redraw = setInterval(draw, RETRY_MS);
   try {
-    for await (const { topic, message } of followConsole(url, ['pulse', 'actors'], abort.signal)) {
-      if (topic === 'pulse') pulse = message as Pulse;
-      else lines = takeMessage(lines, message as ActorsMessage);
-      draw();
+    while (!abort.signal.aborted) {
+      await follow().catch((error: unknown) => {
+        if (pulse === undefined && !abort.signal.aborted) throw error;
+      });
+      await sleep(RETRY_MS, undefined, { signal: abort.signal }).catch(() => undefined);
     }
-  } catch (error) {
-    if (!abort.signal.aborted) throw error;
   } finally {
+    clearInterval(redraw);
     process.stdin.setRawMode(false).pause().off('data', onKey);
     process.stdout.off('resize', draw);
     process.stdout.write(LEAVE);

@@ -1,6 +1,7 @@
 // What goes wrong on a first start: one sentence and its remedy each, and nothing left running.
 import { spawnSync } from 'node:child_process';
 import { chownSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer as createHttpServer } from 'node:http';
 import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -105,7 +106,7 @@ describe('a command while nothing runs', () => {
   it.each([
     [['status'], 69, 'TW_CONSOLE_UNREACHABLE'],
     [['top'], 69, 'TW_CONSOLE_UNREACHABLE'],
-    [['top', '--book', 'BTC-USD'], 69, 'TW_CONTROL_UNREACHABLE'],
+    [['top', '--book', 'BTC-USD'], 69, 'TW_GRPC_UNREACHABLE'],
     [['plan'], 69, 'TW_CONTROL_UNREACHABLE'],
     [['apply', '--yes'], 69, 'TW_CONTROL_UNREACHABLE'],
     [['dlq', 'list'], 69, 'TW_SERVER_UNREACHABLE'],
@@ -155,6 +156,25 @@ describe('a command while nothing runs', () => {
       expect(code).toBe(69);
       expectSentence(err, 'TW_SERVER_UNREACHABLE', 'does not let us in');
     }
+  });
+
+  it('is not taken in by another server at the address', async () => {
+    const server = createHttpServer((_, response) => void response.end('{"hello":"world"}')).listen(0, '127.0.0.1');
+    await new Promise((done) => server.once('listening', done));
+    const { port } = server.address() as AddressInfo;
+    for (const name of ['status', 'top']) {
+      const { code, err } = await place.run([name, '--url', `http://127.0.0.1:${port}`]);
+      expect(code).toBe(69);
+      expectSentence(err, 'TW_CONSOLE_UNREACHABLE', 'answered 200, and not as the console does');
+    }
+    const { err } = await place.run(['status', '--url', `https://127.0.0.1:${port}`]);
+    expectSentence(err, 'TW_CONSOLE_UNREACHABLE', 'it does not speak TLS; try http://');
+    server.close();
+  });
+
+  it('says its version, and names the command whose help would have been of use', async () => {
+    expect((await place.run(['--version'])).out).toMatch(/^tapeworks \d+\.\d+\.\d+, Node \d+\.\d+\.\d+\n$/);
+    expect((await place.run(['dlq'])).err).toContain('`tapeworks help dlq`');
   });
 
   it.each([[['spill', 'list']], [['spill', 'verify']], [['spill', 'replay']]])('%j has nothing to do', async (args) => {

@@ -31,6 +31,14 @@ export const COMMAND_ERRORS = {
     remedy:
       'Start tapeworks, whose embedded servers --data finds, or set DATABASE_URL or REDIS_URL to a server that runs.',
   },
+  TW_GRPC_UNREACHABLE: {
+    means: 'No gRPC server answers at the address.',
+    remedy: 'Check that tapeworks is up; --grpc names its gRPC address, and --ca the authority of its certificate.',
+  },
+  TW_TOKEN_REFUSED: {
+    means: 'The running system wants a token, and got none or a wrong one.',
+    remedy: 'Put the content of the file that auth.tokenFile in kernel.yaml names into TAPEWORKS_TOKEN.',
+  },
   TW_SERVER_REFUSED: {
     means: 'The Postgres or Redis that a command works on answered, and refused what was asked of it.',
     remedy: 'The message has its words, such as rights or a missing table; `tapeworks doctor` looks at the settings.',

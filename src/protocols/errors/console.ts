@@ -44,7 +44,7 @@ export const CONSOLE_ERRORS = {
   },
   TW_HTTP_NOT_FOUND: {
     means: 'There is nothing under this path.',
-    remedy: 'Check the spelling; docs/operations.md lists the endpoints.',
+    remedy: 'Check the spelling; / is the dashboard, and beside it are /health, /ready and /metrics.',
   },
   TW_HTTP_METHOD: {
     means: 'The path exists, but not for this method.',
