@@ -3,7 +3,7 @@ import { invariant } from '../protocols/errors/index.ts';
 import { type Bar, INTERVAL_NAMES, INTERVALS, type Interval, type TradedBar } from '../protocols/kline.ts';
 import type { Trouble } from '../protocols/partition.ts';
 import { type Trade, tradeRecords } from '../protocols/trade-record.ts';
-import { BARS_DEFAULTS, BarsKernel, barsOf, READER } from './bars.ts';
+import { BARS_DEFAULTS, BarsKernel, barsOf, READER, type Reader as ReaderName } from './bars.ts';
 import { oracleBars } from './oracle/bars.ts';
 import { Random, testSeed } from './oracle/random.ts';
 import { randomDelivery, randomTape, START_US } from './oracle/random-trades.ts';
@@ -26,13 +26,15 @@ function same(a: TradedBar, b: TradedBar): boolean {
 class Reader {
   readonly stored = new Map<string, Bar>();
   private readonly kernel: BarsKernel;
+  private readonly name: ReaderName;
 
-  constructor(kernel: BarsKernel) {
+  constructor(kernel: BarsKernel, name: ReaderName) {
     this.kernel = kernel;
+    this.name = name;
   }
 
   take(random: Random, delivered: ReadonlyMap<number, Delivered>): number {
-    const bars = barsOf(this.kernel.snapshot(READER.persistence, random.pick([40, 500, 4000])), this.kernel.plan);
+    const bars = barsOf(this.kernel.snapshot(this.name, random.pick([40, 500, 4000])), this.kernel.plan);
     const missing = new Map([...delivered].map(([symbol, trades]) => [symbol, trades.missingTimes()]));
     for (const bar of bars) {
       this.store(bar);
@@ -41,7 +43,7 @@ class Reader {
       invariant(!lacks, 'a bar that lacks a trade is marked as a gap', { bar });
     }
     // An outage: what was in flight is not durable and must come again.
-    if (random.chance(80)) this.kernel.commit(READER.persistence);
+    if (random.chance(80)) this.kernel.commit(this.name);
     return bars.length;
   }
 
@@ -161,7 +163,6 @@ function runSeed(seed: number, { crowd, ...depths }: Shape): Outcome {
     symbolsMax: crowd ?? 4,
     globalsMax: Math.max(8, crowd ?? 0),
     outputRecords: 4000,
-    readers: [READER.persistence],
   });
   const symbols =
     crowd === undefined ? [5, 2].slice(random.below(2)) : Array.from({ length: crowd }, (_, index) => index);
@@ -170,7 +171,7 @@ function runSeed(seed: number, { crowd, ...depths }: Shape): Outcome {
   );
   const delivered = new Map([...tapes].map(([symbol, tape]) => [symbol, new Delivered(tape)]));
   for (const symbol of tapes.keys()) kernel.add(symbol, 0, true, START_US);
-  const reader = new Reader(kernel);
+  const readers = [READER.persistence, READER.live].map((name) => new Reader(kernel, name));
   let latestUs = START_US;
   const deliveries = [...tapes.values()].map((tape) => randomDelivery(random, tape).trades);
   for (let trades of crowd === undefined ? deliveries : [mixed(deliveries)]) {
@@ -182,27 +183,33 @@ function runSeed(seed: number, { crowd, ...depths }: Shape): Outcome {
       kernel.tick(0, latestUs - CLOCK_LAG_US, GRACE_US);
       deliver(kernel, batch, delivered);
       if (random.chance(40)) kernel.tick(0, latestUs + BigInt(random.below(Number(unit))), GRACE_US);
-      if (random.chance(25)) reader.take(random, delivered);
+      for (const reader of readers) if (random.chance(25)) reader.take(random, delivered);
       if (random.chance(5)) repair(kernel, tapes, delivered);
     }
   }
-  return settle({ kernel, tapes, delivered, reader, random, endUs: latestUs + unit * 3n, intervals });
+  return settle({ kernel, tapes, delivered, readers, random, endUs: latestUs + unit * 3n, intervals });
 }
 
 interface Run {
   readonly kernel: BarsKernel;
   readonly tapes: ReadonlyMap<number, Trade[]>;
   readonly delivered: Map<number, Delivered>;
-  readonly reader: Reader;
+  readonly readers: readonly Reader[];
   readonly random: Random;
   readonly endUs: bigint;
   readonly intervals: readonly Interval[];
 }
 
-/** Repairs everything, lets the clock pass, reads to the end, and compares every stored bar with the oracle's. */
-function settle({ kernel, tapes, delivered, reader, random, endUs, intervals }: Run): Outcome {
-  repair(kernel, tapes, delivered);
-  kernel.tick(0, endUs, GRACE_US);
+/** Repairs everything, lets the clock pass, and compares what each reader has in the end with the oracle's bars. */
+function settle(run: Run): Outcome {
+  repair(run.kernel, run.tapes, run.delivered);
+  run.kernel.tick(0, run.endUs, GRACE_US);
+  const outcomes = run.readers.map((reader) => compare(run, reader));
+  const sum = (figure: keyof Outcome) => outcomes.reduce((total, outcome) => total + outcome[figure], 0);
+  return { compared: sum('compared'), deep: sum('deep') };
+}
+
+function compare({ kernel, tapes, delivered, random, endUs, intervals }: Run, reader: Reader): Outcome {
   let idle = 0;
   for (let reads = 0; idle < 20; reads++) {
     invariant(reads < 2000, 'a reader comes to an end');

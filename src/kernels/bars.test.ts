@@ -283,14 +283,30 @@ describe('a snapshot', () => {
     expect(brief(read(kernel))).toEqual(['0 complete r2 n2']);
   });
 
-  it('holds bars that left their ring before they were committed', () => {
+  it('holds bars that left their ring before they were committed, for each reader', () => {
     const kernel = kernelWith(['1s'], { baseDepth: 2 });
     kernel.add(3, 0, true, START_US);
     apply(kernel, ...Array.from({ length: 10 }, (_, n) => trade(n)));
     tickTo(kernel, 10);
-    expect(kernel.counters().evicted_unsaved).toBe(8n);
+    expect(kernel.counters().evicted_unread).toBe(16n);
     expect(read(kernel)).toHaveLength(10);
+    expect(barsOf(kernel.snapshot(READER.live), kernel.plan)).toHaveLength(10);
     expect(kernel.counters().lost_unsaved).toBe(0n);
+  });
+
+  it('counts what left its ring and found no room, for each reader by itself', () => {
+    const kernel = kernelWith(['1s'], { baseDepth: 2, unreadRecords: 3 });
+    kernel.add(3, 0, true, START_US);
+    apply(kernel, ...Array.from({ length: 4 }, (_, n) => trade(n)));
+    tickTo(kernel, 4);
+    read(kernel);
+    apply(kernel, ...Array.from({ length: 4 }, (_, n) => trade(4 + n)));
+    tickTo(kernel, 8);
+    const live = barsOf(kernel.snapshot(READER.live), kernel.plan);
+    expect(brief(live)).toEqual([0, 1, 2, 6, 7].map((second) => `${second} complete r1 n1`));
+    expect(brief(read(kernel))).toEqual([4, 5, 6, 7].map((second) => `${second} complete r1 n1`));
+    expect(kernel.counters()).toMatchObject({ lost_unheard: 3n, lost_unsaved: 0n });
+    expect(kernel.troubles()).toEqual([]);
   });
 });
 

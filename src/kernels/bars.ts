@@ -17,7 +17,7 @@ interface Exports {
     globalsMax: number,
     inputTrades: number,
     outputRecords: number,
-    unsavedRecords: number,
+    unreadRecords: number,
   ): number;
   attachReaders(mask: number): void;
   countersAddress(): number;
@@ -40,7 +40,6 @@ interface Exports {
   troubledSymbol(index: number): number;
   symbolIndex(address: number): number;
   asideAddress(address: number): number;
-  roomForUnsaved(): number;
   tick(venue: number, now: bigint, grace: bigint): void;
   apply(from: number, trades: number): number;
   snapshot(reader: number, room: number): number;
@@ -59,10 +58,10 @@ export interface BarsLimits {
   /** Recent bars kept a symbol, powers of two: how far back a late trade still amends in memory. */
   readonly baseDepth: number;
   readonly longDepth: number;
-  /** Trades in one batch, records in one snapshot, and bars kept when they leave their ring before being committed. */
+  /** Trades in one batch, records in one snapshot, and bars kept for each reader that leave their ring before it had them. */
   readonly inputTrades: number;
   readonly outputRecords: number;
-  readonly unsavedRecords: number;
+  readonly unreadRecords: number;
   readonly readers: readonly Reader[];
 }
 
@@ -73,7 +72,7 @@ export const BARS_DEFAULTS = {
   longDepth: 4,
   inputTrades: 1024,
   outputRecords: 32_768,
-  unsavedRecords: 16_384,
+  unreadRecords: 16_384,
   readers: [READER.persistence, READER.live],
 } as const satisfies Omit<BarsLimits, 'intervals'>;
 
@@ -87,9 +86,10 @@ export const BARS_COUNTERS = [
   'holes_merged',
   'fills_refused',
   'beyond_ring',
-  'evicted_unsaved',
+  'evicted_unread',
   'lost_unsaved',
   'trouble_version',
+  'lost_unheard',
 ] as const;
 export type BarsCounters = Readonly<Record<(typeof BARS_COUNTERS)[number], bigint>>;
 
@@ -139,8 +139,8 @@ export class BarsKernel {
       view.setUint32(at + 16, plan.feeders[index]!, true);
     });
     this.#exports.attachReaders(limits.readers.reduce<number>((mask, reader) => mask | (1 << reader), 0));
-    const { baseDepth, longDepth, symbolsMax, globalsMax, inputTrades, outputRecords, unsavedRecords } = limits;
-    const areas = [symbolsMax, globalsMax, inputTrades, outputRecords, unsavedRecords] as const;
+    const { baseDepth, longDepth, symbolsMax, globalsMax, inputTrades, outputRecords, unreadRecords } = limits;
+    const areas = [symbolsMax, globalsMax, inputTrades, outputRecords, unreadRecords] as const;
     if (this.#exports.configure(plan.names.length, baseDepth, longDepth, ...areas) === 0) {
       throw new TapeworksError('TW_KLINE_LIMITS', `${symbolsMax} symbols do not fit into the kernel's memory`);
     }
@@ -247,11 +247,6 @@ export class BarsKernel {
       index = this.#exports.symbolIndex(address);
     }
     return found;
-  }
-
-  /** Bars that may still leave their rings unsaved before any has to be rebuilt from the venue. */
-  get unsavedRoom(): number {
-    return this.#exports.roomForUnsaved();
   }
 
   /** Bars that changed since the reader's last committed snapshot, as records. Valid until the next call. */

@@ -118,6 +118,7 @@ export class WorkerMetrics {
     one('kline_holes_merged_total', 'Holes joined for want of room: their bars need a rebuild.', 'holes_merged');
     one('kline_bars_beyond_memory_total', 'Trades that came too late to amend a bar in memory.', 'beyond_ring');
     one('kline_bars_unsaved_lost_total', 'Closed bars that left memory before they were stored.', 'lost_unsaved');
+    one('kline_bars_unheard_lost_total', 'Closed bars that left memory before subscribers had them.', 'lost_unheard');
     this.#counter('kline_trades_dropped_total', "Trades refused by a worker's full ring, by venue.", () => {
       const dropped = new Map<string, number>();
       for (const { venue, counters } of this.#options.statuses()) {

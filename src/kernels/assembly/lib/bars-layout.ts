@@ -181,8 +181,9 @@ export const C_HOLES: usize = 40;
 export const C_HOLES_MERGED: usize = 48;
 export const C_REFUSED_FILL: usize = 56;
 export const C_BEYOND: usize = 64;
-export const C_EVICTED_UNSAVED: usize = 72;
+export const C_EVICTED_UNREAD: usize = 72;
 export const C_LOST_UNSAVED: usize = 80;
 /** Changes whenever a hole, a doubt or a deep span comes or goes: the cue to look for trouble. */
 export const C_TROUBLE_VERSION: usize = 88;
-export const COUNTERS_BYTES: i32 = 96;
+export const C_LOST_UNHEARD: usize = 96;
+export const COUNTERS_BYTES: i32 = 104;

@@ -8,7 +8,7 @@ import {
   I_FLOOR_CLOSE, I_QUIET_REVISIONS, I_READERS, MARK_REVISIONS, MARK_WAS_GAP, QUALITY_COMPLETE, QUALITY_GAP,
   QUALITY_PARTIAL_FIRST, QUALITY_QUIET, QUALITY_REPAIRED, R_CLOSE, R_CLOSE_US, R_CLOSED, R_COUNT, R_FIRST_ID, R_HIGH,
   R_INTERVAL, R_LAST_ID, R_LOW, R_NEXT_SEQUENCE, R_OPEN, R_OPEN_US, R_QUALITY, R_REVISION, R_SYMBOL, R_VENUE,
-  R_WINDOW, READER_BYTES, READER_COMMITTED, READER_IN_FLIGHT, READER_REWOUND, RECORD_BYTES, S_COUNT, S_EXPECTED,
+  R_WINDOW, READER_BYTES, READER_COMMITTED, READER_IN_FLIGHT, READER_REWOUND, READERS, RECORD_BYTES, S_COUNT, S_EXPECTED,
   S_FLAGS, S_HOLES, S_SINCE, S_VENUE, S_VERSION, SYMBOL_SUSPECT,
 } from './bars-layout';
 import { holeAt } from './bars-ids';
@@ -16,35 +16,39 @@ import { bodyOf, complete, entryAt, stateOf } from './bars-ring';
 import { copyTotals, subtractTotals } from './bars-totals';
 import { closedWindow, intervals, windowEnd, windowOpen } from './bars-window';
 
-let unsaved: usize = 0;
-let unsavedMax: u32 = 0;
-let unsavedCount: u32 = 0;
-let unsavedInFlight: u32 = 0;
+// What left its ring before a reader had committed it: an area a reader, and of each how many there are and are in flight.
+let unread: usize = 0;
+let unreadMax: u32 = 0;
+const unreadCounts: usize = memory.data(2 * 8, 8);
 
-export function placeUnsaved(address: usize, records: u32): void {
-  unsaved = address;
-  unsavedMax = records;
-  unsavedCount = 0;
-  unsavedInFlight = 0;
+export function placeUnread(address: usize, records: u32): void {
+  unread = address;
+  unreadMax = records;
+  memory.fill(unreadCounts, 0, READERS * 8);
 }
 
-export function unsavedRoom(): u32 {
-  return unsavedMax - unsavedCount;
+@inline function unreadArea(reader: u32): usize {
+  return unread + <usize>reader * unreadMax * RECORD_BYTES;
 }
 
-/** Keeps a bar that leaves its ring before the persistence reader has committed it. */
-export function keepUnsaved(symbol: usize, k: u32, entry: usize, above: usize): bool {
-  if (unsavedCount == unsavedMax) return false;
-  writeBar(unsaved + unsavedCount * RECORD_BYTES, symbol, k, entry, above + E_COUNT, true);
-  unsavedCount++;
-  return true;
+/** A place for one more record of a reader; 0 where there is no room. */
+function nextUnread(reader: u32): usize {
+  const kept = load<u32>(unreadCounts + reader * 8);
+  if (kept == unreadMax) return 0;
+  store<u32>(unreadCounts + reader * 8, kept + 1);
+  return unreadArea(reader) + kept * RECORD_BYTES;
 }
 
-export function keepQuiet(symbol: usize, k: u32, window: u32, price: u64): bool {
-  if (unsavedCount == unsavedMax) return false;
-  writeQuiet(unsaved + unsavedCount * RECORD_BYTES, symbol, k, window, price);
-  unsavedCount++;
-  return true;
+export function keepBar(reader: u32, symbol: usize, k: u32, entry: usize, above: usize): bool {
+  const to = nextUnread(reader);
+  if (to) writeBar(to, symbol, k, entry, above + E_COUNT, true);
+  return to != 0;
+}
+
+export function keepQuiet(reader: u32, symbol: usize, k: u32, window: u32, price: u64): bool {
+  const to = nextUnread(reader);
+  if (to) writeQuiet(to, symbol, k, window, price);
+  return to != 0;
 }
 
 function overlapsMissing(symbol: usize, open: u64, end: u64): bool {
@@ -185,14 +189,19 @@ export function commitSymbol(symbol: usize, reader: u32): void {
   }
 }
 
-export function writeUnsaved(to: usize, room: u32): u32 {
-  unsavedInFlight = min(room, unsavedCount);
-  memory.copy(to, unsaved, unsavedInFlight * RECORD_BYTES);
-  return unsavedInFlight;
+export function writeUnread(reader: u32, to: usize, room: u32): u32 {
+  const counts = unreadCounts + reader * 8;
+  const written = min(room, load<u32>(counts));
+  store<u32>(counts, written, 4);
+  memory.copy(to, unreadArea(reader), written * RECORD_BYTES);
+  return written;
 }
 
-export function commitUnsaved(): void {
-  unsavedCount -= unsavedInFlight;
-  memory.copy(unsaved, unsaved + unsavedInFlight * RECORD_BYTES, unsavedCount * RECORD_BYTES);
-  unsavedInFlight = 0;
+export function commitUnread(reader: u32): void {
+  const counts = unreadCounts + reader * 8;
+  const written = load<u32>(counts, 4);
+  const left = load<u32>(counts) - written;
+  store<u32>(counts, left);
+  store<u32>(counts, 0, 4);
+  memory.copy(unreadArea(reader), unreadArea(reader) + written * RECORD_BYTES, left * RECORD_BYTES);
 }

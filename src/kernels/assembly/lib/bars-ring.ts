@@ -1,18 +1,18 @@
 // The rings of recent bars: one a symbol and interval, holding only windows that had trades. A window without an entry
 // was quiet. Entries are in the order of their windows; the newest is the top.
 import {
-  C_BEYOND, C_EVICTED_UNSAVED, C_LOST_UNSAVED, C_TROUBLE_VERSION, E_CLOSE, E_COUNT, E_FIRST_ID, E_HIGH,
+  C_BEYOND, C_EVICTED_UNREAD, C_LOST_UNHEARD, C_LOST_UNSAVED, C_TROUBLE_VERSION, E_CLOSE, E_COUNT, E_FIRST_ID, E_HIGH,
   E_LAST_ID, E_LOW, E_MARKS, E_OPEN, E_WINDOW, ENTRY_BYTES, I_COUNT, I_END, I_FLOOR, I_FLOOR_CLOSE,
   I_HEAD, I_QUIET_REVISIONS, I_READERS, I_RING, I_TOP, INTERVAL_BYTES, MARK_REVISIONS, MARK_WAS_GAP,
   READER_BYTES, READER_COMMITTED, READER_REWOUND, READERS, DETACHED, S_COUNT, B_DEEP_FROM, B_DEEP_MASK, B_DEEP_TO,
   NEVER, S_BASE_OPEN, S_BASE_STATE, S_BODY, S_CLOSE, S_EXPECTED, S_FAST_SEQUENCE, S_HIGH, S_LAST_ID, S_LOW, S_PENDING_HIGH, S_PENDING_LOW,
   S_PENDING_UNTIL, S_SINCE, S_TOP, S_VERSION,
 } from './bars-layout';
-import { keepQuiet, keepUnsaved } from './bars-records';
+import { keepBar, keepQuiet } from './bars-records';
 import { addTotals, copyEntry, copyTotals, subtractTotals } from './bars-totals';
 import { childOf, closedWindow, intervals, windowAt, windowEnd, windowOpen } from './bars-window';
 
-export const counters: usize = memory.data(96, 16);
+export const counters: usize = memory.data(104, 16);
 @inline export function count(counter: usize): void {
   store<u64>(counters + counter, load<u64>(counters + counter) + 1);
 }
@@ -41,7 +41,7 @@ export function setDepths(base: u32, long: u32): void {
   return load<u32>(state, I_RING) + slot * ENTRY_BYTES;
 }
 
-/** Makes room for a new top. The bar that leaves is kept for the persistence reader if it was never committed. */
+/** Makes room for a new top. The bar that leaves is kept for the readers that have never committed it. */
 @inline export function push(symbol: usize, k: u32, window: u32): usize {
   const state = stateOf(symbol, k);
   const head = load<u32>(state, I_HEAD);
@@ -55,23 +55,29 @@ export function setDepths(base: u32, long: u32): void {
   return entry;
 }
 
-/** Keeps what leaves the ring before it was committed: the quiet windows up to the oldest bar, and that bar. */
-function saveEvicted(symbol: usize, k: u32, oldest: usize, above: usize): void {
+/** Keeps what leaves the ring before a reader has committed it: the quiet windows up to the oldest bar, and that bar. */
+function keepEvicted(reader: u32, symbol: usize, k: u32, oldest: usize, above: usize): void {
   const state = stateOf(symbol, k);
   const window = load<u32>(oldest, E_WINDOW);
   const price = load<u64>(state, I_FLOOR_CLOSE);
-  const first = max(load<u32>(state + I_READERS, READER_COMMITTED) + 1, load<u32>(state, I_FLOOR));
+  const first = max(committedBy(state, reader) + 1, load<u32>(state, I_FLOOR));
   for (let quiet = price ? first : window; quiet < window; quiet++) {
-    count(C_EVICTED_UNSAVED);
-    if (!keepQuiet(symbol, k, quiet, price)) return loseEvicted(symbol, k, quiet, window);
+    count(C_EVICTED_UNREAD);
+    if (!keepQuiet(reader, symbol, k, quiet, price)) return loseEvicted(reader, symbol, k, quiet, window);
   }
-  count(C_EVICTED_UNSAVED);
-  if (!keepUnsaved(symbol, k, oldest, above)) loseEvicted(symbol, k, window, window);
+  count(C_EVICTED_UNREAD);
+  if (!keepBar(reader, symbol, k, oldest, above)) loseEvicted(reader, symbol, k, window, window);
 }
 
-function loseEvicted(symbol: usize, k: u32, first: u32, last: u32): void {
-  store<u64>(counters + C_LOST_UNSAVED, load<u64>(counters + C_LOST_UNSAVED) + (last - first + 1));
-  noteDeep(symbol, 1 << k, windowOpen(k, first), windowEnd(k, last) - 1);
+/** What was not stored is rebuilt from the venue; what was not heard can be read where it is stored. */
+function loseEvicted(reader: u32, symbol: usize, k: u32, first: u32, last: u32): void {
+  const counter = counters + (reader ? C_LOST_UNHEARD : C_LOST_UNSAVED);
+  store<u64>(counter, load<u64>(counter) + (last - first + 1));
+  if (!reader) noteDeep(symbol, 1 << k, windowOpen(k, first), windowEnd(k, last) - 1);
+}
+
+@inline function committedBy(state: usize, reader: u32): u32 {
+  return load<u32>(state + I_READERS + <usize>reader * READER_BYTES, READER_COMMITTED);
 }
 
 /** The oldest bar's place is about to be taken. */
@@ -79,7 +85,9 @@ function loseEvicted(symbol: usize, k: u32, first: u32, last: u32): void {
   const state = stateOf(symbol, k);
   const oldest = entryAt(state, k, 0);
   const window = load<u32>(oldest, E_WINDOW);
-  if (load<u32>(state + I_READERS, READER_COMMITTED) < window) saveEvicted(symbol, k, oldest, entryAt(state, k, 1));
+  for (let reader: u32 = 0; reader < READERS; reader++) {
+    if (committedBy(state, reader) < window) keepEvicted(reader, symbol, k, oldest, entryAt(state, k, 1));
+  }
   store<u32>(state, window + 1, I_FLOOR);
   store<u64>(state, load<u64>(oldest, E_CLOSE), I_FLOOR_CLOSE);
 }

@@ -13,7 +13,7 @@ import {
   SYMBOL_HAS_TRADED, SYMBOL_SUSPECT, TRADE_BYTES, TRADE_SYMBOL,
 } from './bars-layout';
 import { asideAt, confirm, doubt, placeAsides, reissueChanged, resolveHole } from './bars-ids';
-import { commitSymbol, commitUnsaved, placeUnsaved, unsavedRoom, writeSymbol, writeUnsaved } from './bars-records';
+import { commitSymbol, commitUnread, placeUnread, writeSymbol, writeUnread } from './bars-records';
 import { bodyOf, counters, entryAt, linkIntervals, maskOf, push, setDepths, settle, stateOf, wake } from './bars-ring';
 import { copyTotals, subtractTotals } from './bars-totals';
 import { intervals, plan, setIntervals, windowAt, windowEnd } from './bars-window';
@@ -51,7 +51,7 @@ function place(cursor: usize, bytes: usize): usize {
 }
 
 /** Lays everything out and grows the memory to fit. The host has written the plan of intervals before. */
-export function configure(intervalCount: u32, base: u32, long: u32, symbolLimit: u32, globalLimit: u32, inputTrades: u32, records: u32, unsavedRecords: u32): usize {
+export function configure(intervalCount: u32, base: u32, long: u32, symbolLimit: u32, globalLimit: u32, inputTrades: u32, records: u32, unreadRecords: u32): usize {
   setIntervals(intervalCount);
   linkIntervals();
   setDepths(base, long);
@@ -66,8 +66,8 @@ export function configure(intervalCount: u32, base: u32, long: u32, symbolLimit:
   bodies = place(heads, <usize>symbolsMax * HEAD_BYTES);
   input = place(bodies, <usize>symbolsMax * bodyBytes);
   output = place(input, <usize>inputTrades * TRADE_BYTES);
-  const unsaved = place(output, <usize>records * RECORD_BYTES);
-  transfer = place(unsaved, <usize>unsavedRecords * RECORD_BYTES);
+  const unread = place(output, <usize>records * RECORD_BYTES);
+  transfer = place(unread, <usize>unreadRecords * READERS * RECORD_BYTES);
   const asides = place(transfer, cellBytes());
   rings = place(asides, <usize>symbolsMax * ASIDE_BYTES);
   const end = place(rings, <usize>symbolsMax * ringBytes);
@@ -75,7 +75,7 @@ export function configure(intervalCount: u32, base: u32, long: u32, symbolLimit:
   if (pages > 0 && memory.grow(pages) < 0) return 0;
   memory.fill(mapping, 0, <usize>globals * 4);
   memory.fill(counters, 0, COUNTERS_BYTES);
-  placeUnsaved(unsaved, unsavedRecords);
+  placeUnread(unread, unreadRecords);
   placeAsides(asides);
   endSnapshots();
   return end;
@@ -348,10 +348,6 @@ export function symbolIndex(symbol: usize): u32 {
   return load<u32>(bodyOf(symbol), B_INDEX);
 }
 
-export function roomForUnsaved(): u32 {
-  return unsavedRoom();
-}
-
 // Per reader: 1 + the number of symbols its snapshot in flight covers (0: none), where it started, where the next starts.
 const flights: usize = memory.data(2 * 12, 16);
 
@@ -363,7 +359,7 @@ function endSnapshots(): void {
 export function snapshot(reader: u32, room: u32): u32 {
   const flight = flights + reader * 12;
   room = min(room, outputRecords);
-  let written: u32 = reader == 0 ? writeUnsaved(output, room) : 0;
+  let written = writeUnread(reader, output, room);
   let index = symbols ? load<u32>(flight, 8) % symbols : 0;
   store<u32>(flight, index, 4);
   let covered: u32 = 0;
@@ -388,6 +384,6 @@ export function commitSnapshot(reader: u32): bool {
     commitSymbol(symbolAt(index), reader);
     index = index + 1 == symbols ? 0 : index + 1;
   }
-  if (reader == 0) commitUnsaved();
+  commitUnread(reader);
   return true;
 }
