@@ -19,7 +19,7 @@ export interface Ran {
 
 export interface RunOptions {
   readonly cwd: string;
-  readonly env?: Readonly<Record<string, string>>;
+  readonly env?: NodeJS.ProcessEnv;
   readonly uid?: number;
   readonly input?: string;
 }

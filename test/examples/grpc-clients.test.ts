@@ -1,15 +1,13 @@
-import { spawn, spawnSync } from 'node:child_process';
-import { once } from 'node:events';
+import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Program } from '../../src/program/program.ts';
 import { type Simulator, startSimulator } from '../../src/venues/simulation/simulator.ts';
 import { startBooks } from '../books/harness.ts';
+import { root, runProgram } from '../commands/harness.ts';
 
-const root = fileURLToPath(new URL('../../..', import.meta.url));
 /** BTC-USD #12  0.5 @ 97234.11 binance  |  0.2 @ 97235 bitstamp  spread 0.89 */
 const LINE =
   /^(BTC|ETH)-USD #\d+ {2}[\d.]+ @ [\d.]+ (binance|bitstamp) {2}\| {2}[\d.]+ @ [\d.]+ \w+ {2}spread -?[\d.]+/;
@@ -40,17 +38,8 @@ afterAll(async () => {
 });
 
 async function run(command: string, args: readonly string[], env: NodeJS.ProcessEnv = {}) {
-  const child = spawn(command, args, { cwd: root, env: { ...process.env, ...env }, stdio: ['ignore', 'pipe', 'pipe'] });
-  let out = '';
-  let err = '';
-  child.stdout.on('data', (text: Buffer) => {
-    out += text.toString();
-  });
-  child.stderr.on('data', (text: Buffer) => {
-    err += text.toString();
-  });
-  const [code] = (await once(child, 'close')) as [number];
-  return { code, err, lines: out.trim().split('\n') };
+  const { out, ...ran } = await runProgram(command, args, { cwd: root, env: { ...process.env, ...env } });
+  return { ...ran, lines: out.trim().split('\n') };
 }
 
 const typescript = (...args: string[]) =>

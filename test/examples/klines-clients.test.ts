@@ -1,15 +1,13 @@
-import { spawn, spawnSync } from 'node:child_process';
-import { once } from 'node:events';
+import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Program } from '../../src/program/program.ts';
 import { type Simulator, startSimulator } from '../../src/venues/simulation/simulator.ts';
 import { programOn, until } from '../books/harness.ts';
+import { root, runProgram } from '../commands/harness.ts';
 
-const root = fileURLToPath(new URL('../../..', import.meta.url));
 const TOPOLOGY = `
 instruments:
   BTC-USD: { venues: { binance: BTCUSDT } }
@@ -41,19 +39,9 @@ afterAll(async () => {
 
 async function run(command: string, args: readonly string[], env: NodeJS.ProcessEnv = {}) {
   const options = ['--address', program.grpcAddress!, '--history', '3', '--closed', '--count', '2'];
-  const child = spawn(command, [...args, ...options, 'binance', 'BTCUSDT', '1s'], {
-    ...{ cwd: root, env: { ...process.env, ...env } },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-  let [out, err] = ['', ''];
-  child.stdout.setEncoding('utf8').on('data', (text: string) => {
-    out += text;
-  });
-  child.stderr.setEncoding('utf8').on('data', (text: string) => {
-    err += text;
-  });
-  const [code] = (await once(child, 'close')) as [number];
-  return { code, err, lines: out.trim().split('\n') };
+  const words = [...args, ...options, 'binance', 'BTCUSDT', '1s'];
+  const { out, ...ran } = await runProgram(command, words, { cwd: root, env: { ...process.env, ...env } });
+  return { ...ran, lines: out.trim().split('\n') };
 }
 
 it('the client in TypeScript prints history and then what closes', async () => {

@@ -1,9 +1,6 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Backfill } from '../../src/actors/kline-backfill/backfill.ts';
@@ -15,6 +12,7 @@ import { type EmbeddedPostgres, startPostgres } from '../../src/servers/postgres
 import { binanceHistory } from '../../src/venues/binance/history.ts';
 import { binance } from '../../src/venues/binance/index.ts';
 import { type Simulator, startSimulator } from '../../src/venues/simulation/simulator.ts';
+import { root, tapeworks } from '../commands/harness.ts';
 
 const MINUTE_US = 60_000_000n;
 const HOURS = 20;
@@ -149,22 +147,7 @@ describe('a filled history', () => {
 });
 
 describe('tapeworks backfill', () => {
-  const main = fileURLToPath(new URL('../../src/cli/main.js', import.meta.url));
-  const run = async (...args: string[]) => {
-    const child = spawn(process.execPath, [main, 'backfill', ...args], {
-      env: { ...process.env, DATABASE_URL: server.url },
-      stdio: ['ignore', 'pipe', 'pipe'],
-    });
-    let [out, err] = ['', ''];
-    child.stdout.setEncoding('utf8').on('data', (text: string) => {
-      out += text;
-    });
-    child.stderr.setEncoding('utf8').on('data', (text: string) => {
-      err += text;
-    });
-    const [code] = (await once(child, 'close')) as [number];
-    return { code, out, err };
-  };
+  const run = (...args: string[]) => tapeworks(['backfill', ...args], { cwd: root, env: { DATABASE_URL: server.url } });
   const from = () => new Date(startMs).toISOString();
   const rest = () => ['--rest', simulator.endpoints('binance').restUrl];
 

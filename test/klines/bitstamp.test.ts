@@ -1,8 +1,9 @@
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { Program } from '../../src/program/program.ts';
 import type { BarView } from '../../src/protocols/console-api.ts';
 import { type Simulator, startSimulator } from '../../src/venues/simulation/simulator.ts';
 import { programOn, until } from '../books/harness.ts';
+import { stoppedAfterEach } from '../stops.ts';
 import { closedBars, expectTruth } from './harness.ts';
 
 const TOPOLOGY = `
@@ -23,16 +24,13 @@ interface Status {
   readonly venues: { readonly bitstamp: { readonly struck: Readonly<Record<string, number>> } };
 }
 
-const stops: (() => Promise<unknown>)[] = [];
-afterEach(async () => {
-  for (const stop of stops.splice(0).reverse()) await stop();
-});
+const afterwards = stoppedAfterEach();
 
 async function start(rate = 50) {
   const simulator = await startSimulator({ port: 0, seed: 21, rate });
-  stops.push(() => simulator.stop());
+  afterwards(() => simulator.stop());
   const program = programOn(simulator, TOPOLOGY);
-  stops.push(() => program.stop());
+  afterwards(() => program.stop());
   expect(await program.start()).toMatchObject({ kind: 'applied' });
   const seen = new Map<number, string[]>();
   program.klines.bars.listen(SYMBOL, '1s', ({ openAtMs, quality, closed }) => {

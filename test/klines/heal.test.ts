@@ -1,13 +1,10 @@
-import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import pg from 'pg';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { type BarRow, barFromRow, SELECT_BAR, timeText } from '../../src/actors/kline-persistence/rows.ts';
 import type { Interval } from '../../src/protocols/kline.ts';
-import { startPostgres } from '../../src/servers/postgres.ts';
-import { type Simulator, startSimulator } from '../../src/venues/simulation/simulator.ts';
+import type { Simulator } from '../../src/venues/simulation/simulator.ts';
 import { until } from '../books/harness.ts';
+import { stoppedAfterEach } from '../stops.ts';
+import { KlinePlace } from './place.ts';
 import { ProgramProcess } from './program-process.ts';
 import { TruthSeries } from './truth.ts';
 
@@ -26,57 +23,26 @@ const OFF = '{ enabled: false }';
 const ON = '{ every: 1s, after: 2s, lookBack: 1h }';
 const GAPS = `SELECT symbol, "interval", extract(epoch from open_time) FROM klines WHERE closed AND quality = 'gap'`;
 
-const stops: (() => unknown)[] = [];
-afterEach(async () => {
-  for (const stop of stops.splice(0).reverse()) await stop();
-});
+const afterwards = stoppedAfterEach();
 
 async function world() {
-  const folder = mkdtempSync(join(tmpdir(), 'tapeworks-heal-'));
-  stops.push(() => rmSync(folder, { recursive: true, force: true }));
-  chmodSync(folder, 0o755);
-  const simulator = await startSimulator({ port: 0, seed: 23, rate: 40 });
-  stops.push(() => simulator.stop());
-  const postgres = await startPostgres({ folder: join(folder, 'postgres') });
-  stops.push(() => postgres.stop());
-  const client = new pg.Client({ connectionString: postgres.url, options: '-c timezone=UTC' });
-  client.on('error', () => {});
-  await client.connect();
-  stops.push(() => client.end());
+  const place = await KlinePlace.open({ seed: 23, rate: 40 });
+  afterwards(() => place.close());
   let program: ProgramProcess | undefined;
-  stops.push(() => program?.kill());
-  const endpoints = { binance: simulator.endpoints('binance'), bitstamp: simulator.endpoints('bitstamp') };
+  afterwards(() => program?.kill());
   return {
-    simulator,
+    simulator: place.simulator,
     async begin(heal: string, repair: boolean) {
-      program = new ProgramProcess({ topology: topology(heal, repair), folder, postgresUrl: postgres.url, endpoints });
+      program = new ProgramProcess({ topology: topology(heal, repair), ...place.ordersFor(['binance', 'bitstamp']) });
       await program.start();
     },
     kill: () => program!.kill(),
     healthReason: () => program?.report?.health.reason ?? '',
-    untilRows: async (sql: string, isEnough: (rows: number) => boolean) => {
-      let found: number | undefined;
-      let asking: Promise<void> | undefined;
-      await until(
-        () => {
-          asking ??= client
-            .query(sql)
-            .then(({ rowCount }) => {
-              found = rowCount ?? 0;
-            })
-            .catch(() => undefined)
-            .finally(() => {
-              asking = undefined;
-            });
-          return found !== undefined && isEnough(found);
-        },
-        () => `${found} rows; ${JSON.stringify(program?.report)} ${program?.log}`,
-      );
-      await asking;
-    },
-    query: (sql: string) => client.query(sql),
+    untilRows: (sql: string, isEnough: (rows: number) => boolean) =>
+      place.untilRows(sql, isEnough, () => `${JSON.stringify(program?.report)} ${program?.log}`),
+    query: (sql: string) => place.query(sql),
     bars: async (where: string) => {
-      const { rows } = await client.query<BarRow>(`SELECT ${SELECT_BAR} FROM klines WHERE closed AND ${where}`);
+      const rows = await place.query<BarRow>(`SELECT ${SELECT_BAR} FROM klines WHERE closed AND ${where}`);
       return rows.map(barFromRow);
     },
   };

@@ -1,7 +1,8 @@
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { binance } from '../../src/venues/binance/index.ts';
 import { startSimulator } from '../../src/venues/simulation/simulator.ts';
 import { programOn, until } from '../books/harness.ts';
+import { stoppedAfterEach } from '../stops.ts';
 
 const TOPOLOGY = (connections: number) => `
 instruments:
@@ -15,10 +16,7 @@ const LISTED = 1_500;
 const PATIENCE_MS = 60_000;
 const SYMBOLS = Array.from({ length: LISTED }, (_, at) => `N${at.toString(36).toUpperCase().padStart(3, '0')}-USD`);
 
-const stops: (() => Promise<unknown>)[] = [];
-afterEach(async () => {
-  for (const stop of stops.splice(0).reverse()) await stop();
-});
+const afterwards = stoppedAfterEach();
 
 interface Figures {
   readonly placed: number;
@@ -33,9 +31,9 @@ async function start(connections: number) {
     venues: [binance],
     symbols: ['BTC-USD', ...SYMBOLS],
   });
-  stops.push(() => simulator.stop());
+  afterwards(() => simulator.stop());
   const program = programOn(simulator, TOPOLOGY(connections));
-  stops.push(() => program.stop());
+  afterwards(() => program.stop());
   expect(await program.start()).toMatchObject({ kind: 'applied' });
   /** Waits until all symbols were found and so many of them have their worker. */
   const placed = async (count: number): Promise<void> => {

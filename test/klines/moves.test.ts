@@ -1,8 +1,9 @@
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { Program } from '../../src/program/program.ts';
 import type { BarView } from '../../src/protocols/console-api.ts';
 import { type Simulator, startSimulator } from '../../src/venues/simulation/simulator.ts';
 import { programOn, until } from '../books/harness.ts';
+import { stoppedAfterEach } from '../stops.ts';
 import { exactBar, viewNumbers } from './view-truth.ts';
 
 // Holes are left as they are: a trade that a move loses cannot be fetched again, and shows.
@@ -21,17 +22,14 @@ const CONFIGURED = ['BTCUSDT', 'ETHUSDT', 'SOLUSDT', 'ETHBTC'].map((symbol) => `
 const FOUND = ['AAA', 'BBB', 'CCC', 'DDD', 'EEE', 'FFF'];
 const CHANGES = process.env['TAPEWORKS_LONG'] === '1' ? [3, 1, 4, 2, 3, 1, 2, 4, 1, 3] : [3, 1, 4, 2];
 
-const stops: (() => Promise<unknown>)[] = [];
-afterEach(async () => {
-  for (const stop of stops.splice(0).reverse()) await stop();
-});
+const afterwards = stoppedAfterEach();
 
 async function start(): Promise<{ simulator: Simulator; program: Program }> {
   // Three times the venue's own pace, and every trade of it in some bar.
   const simulator = await startSimulator({ port: 0, seed: 7, rate: 100 });
-  stops.push(() => simulator.stop());
+  afterwards(() => simulator.stop());
   const program = programOn(simulator, TOPOLOGY(2));
-  stops.push(() => program.stop());
+  afterwards(() => program.stop());
   expect(await program.start()).toMatchObject({ kind: 'applied' });
   return { simulator, program };
 }
@@ -55,7 +53,7 @@ class Running {
     const timer = setInterval(async () => {
       this.figures = (await program.system.summary('/klines/symbols')) as Figures;
     }, 50);
-    stops.push(async () => clearInterval(timer));
+    afterwards(async () => clearInterval(timer));
   }
 
   listen(symbols: readonly string[]): void {

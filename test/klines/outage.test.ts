@@ -1,16 +1,14 @@
-import { chmodSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import pg from 'pg';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { statesIn } from '../../src/actors/kline-persistence/bar-spill.ts';
 import { diskFs } from '../../src/actors/spill/file-system.ts';
 import { scanSegment } from '../../src/actors/spill/segment-scan.ts';
 import { BARS_LANE } from '../../src/actors/spill/yard.ts';
 import type { SpillRecord } from '../../src/protocols/spill-layout.ts';
-import { type EmbeddedPostgres, startPostgres } from '../../src/servers/postgres.ts';
-import { startSimulator } from '../../src/venues/simulation/simulator.ts';
 import { until } from '../books/harness.ts';
+import { stoppedAfterEach } from '../stops.ts';
+import { KlinePlace } from './place.ts';
 import { ProgramProcess, type ProgramReport } from './program-process.ts';
 import { expectStoredTruth } from './stored-truth.ts';
 
@@ -24,66 +22,24 @@ klines: { workers: 2, intervals: [1s, 1m], grace: 200ms, persistEvery: 100ms, di
 ingest: { enabled: false }
 `;
 
-const stops: (() => unknown)[] = [];
-afterEach(async () => {
-  for (const stop of stops.splice(0).reverse()) await stop();
-});
-
-async function untilRows(query: () => Promise<readonly unknown[]>, count: number): Promise<void> {
-  let found = 0;
-  let asking: Promise<void> | undefined;
-  await until(
-    () => {
-      asking ??= query().then((rows) => {
-        found = rows.length;
-        asking = undefined;
-      });
-      return found >= count;
-    },
-    () => `${found} of ${count} rows`,
-  );
-  await asking;
-}
+const afterwards = stoppedAfterEach();
 
 async function world() {
-  const folder = mkdtempSync(join(tmpdir(), 'tapeworks-outage-'));
-  stops.push(() => rmSync(folder, { recursive: true, force: true }));
-  chmodSync(folder, 0o755);
-  const simulator = await startSimulator({ port: 0, seed: 11, rate: 40 });
-  stops.push(() => simulator.stop());
-  let postgres: EmbeddedPostgres = await startPostgres({ folder: join(folder, 'postgres') });
-  stops.push(() => postgres.stop());
-  const { url } = postgres;
-  const program = new ProgramProcess({
-    topology: TOPOLOGY,
-    folder,
-    postgresUrl: url,
-    endpoints: { binance: simulator.endpoints('binance'), bitstamp: simulator.endpoints('bitstamp') },
-  });
-  stops.push(() => program.kill());
+  const place = await KlinePlace.open({ seed: 11, rate: 40 });
+  afterwards(() => place.close());
+  const orders = place.ordersFor(['binance', 'bitstamp']);
+  const program = new ProgramProcess({ topology: TOPOLOGY, ...orders });
+  afterwards(() => program.kill());
   return {
-    simulator,
+    place,
     program,
-    stopPostgres: () => postgres.stop(),
-    async startPostgres() {
-      postgres = await startPostgres({ folder: join(folder, 'postgres'), port: Number(new URL(url).port) });
-    },
     reported: (what: string, is: (report: ProgramReport) => boolean) =>
       until(
         () => program.report !== undefined && is(program.report),
         () => `${what}: ${JSON.stringify(program.report)} ${program.log}`,
       ),
-    async query<R extends pg.QueryResultRow>(sql: string): Promise<R[]> {
-      const client = new pg.Client({ connectionString: url });
-      await client.connect();
-      try {
-        return (await client.query<R>(sql)).rows;
-      } finally {
-        await client.end();
-      }
-    },
     async spilled() {
-      const lane = join(folder, 'spill', BARS_LANE);
+      const lane = join(orders.folder, 'spill', BARS_LANE);
       const records: SpillRecord[] = [];
       for (const name of readdirSync(lane).filter((file) => /\.(open|seg)$/.test(file))) {
         await scanSegment(diskFs, join(lane, name), (record) => records.push(record));
@@ -99,9 +55,9 @@ describe('bars while Postgres is out', () => {
     await it.program.start();
     await it.reported('all symbols placed', ({ symbols }) => symbols.placed === 4);
     const closed = `SELECT symbol FROM klines WHERE closed AND quality = 'complete' GROUP BY symbol HAVING count(*) >= 2`;
-    await untilRows(() => it.query(closed).catch(() => []), 4);
+    await it.place.untilRows(closed, (rows) => rows >= 4);
     await it.reported('health', ({ health }) => health.status === 'OK');
-    await it.stopPostgres();
+    await it.place.postgres.stop();
     await it.reported('bars in the spill', ({ persistence }) => persistence.spill.bars >= 8);
     await it.reported('health says so', ({ health }) =>
       /Postgres is out .* closed bars wait in the spill/.test(health.reason),
@@ -118,16 +74,16 @@ describe('bars while Postgres is out', () => {
     const spilled = await it.spilled();
     expect(spilled.length).toBeGreaterThan(before.length);
 
-    await it.startPostgres();
+    await it.place.restartPostgres();
     await it.program.start();
     await it.reported('the spill stored', ({ persistence }) => {
       return persistence.mode === 'flowing' && persistence.spill.bars === 0;
     });
     await it.reported('health', ({ health }) => health.status === 'OK');
-    await expectStoredTruth(it.simulator, (sql) => it.query(sql), ['BTCUSDT', 'ETHUSDT']);
+    await expectStoredTruth(it.place.simulator, (sql) => it.place.query(sql), ['BTCUSDT', 'ETHUSDT']);
     await it.program.stop();
 
-    const rows = await it.query<{ key: string; revision: number }>(
+    const rows = await it.place.query<{ key: string; revision: number }>(
       `SELECT venue || ' ' || symbol || ' ' || "interval" || ' ' || (extract(epoch from open_time) * 1000000)::bigint AS key,
        revision FROM klines WHERE closed`,
     );

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Client, credentials, loadPackageDefinition, type ServiceClientConstructor } from '@grpc/grpc-js';
 import pg from 'pg';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { loadProtos } from '../../src/actors/publisher/grpc-server.ts';
 import type { Program } from '../../src/program/program.ts';
 import type { BarView } from '../../src/protocols/console-api.ts';
@@ -11,6 +11,7 @@ import type { ServerAvailability } from '../../src/servers/index.ts';
 import { startPostgres } from '../../src/servers/postgres.ts';
 import { type Simulator, startSimulator } from '../../src/venues/simulation/simulator.ts';
 import { ABSENT, programOn, until } from '../books/harness.ts';
+import { stoppedAfterEach } from '../stops.ts';
 import { closedBars, completeBars, expectTruth } from './harness.ts';
 
 const TOPOLOGY = `
@@ -25,20 +26,17 @@ ingest: { enabled: false }
 const BARS_WANTED = 3;
 const SYMBOLS = ['binance:BTCUSDT', 'binance:ETHUSDT', 'bitstamp:btcusd', 'bitstamp:ethusd'];
 
-const stops: (() => Promise<unknown>)[] = [];
-afterEach(async () => {
-  for (const stop of stops.splice(0).reverse()) await stop();
-});
+const afterwards = stoppedAfterEach();
 
 async function simulate(): Promise<Simulator> {
   const simulator = await startSimulator({ port: 0, seed: 5, rate: 50 });
-  stops.push(() => simulator.stop());
+  afterwards(() => simulator.stop());
   return simulator;
 }
 
 async function start(simulator: Simulator, postgres: ServerAvailability = ABSENT, topology = TOPOLOGY) {
   const program = programOn(simulator, topology, { postgres });
-  stops.push(() => program.stop());
+  afterwards(() => program.stop());
   const outcome = await program.start();
   expect(outcome).toMatchObject({ kind: 'applied' });
   return program;
@@ -169,10 +167,10 @@ describe('bars of the running program', () => {
 
   it('are in the database when the program has ended, and served from there', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'tapeworks-bars-'));
-    stops.push(async () => rmSync(folder, { recursive: true, force: true }));
+    afterwards(async () => rmSync(folder, { recursive: true, force: true }));
     chmodSync(folder, 0o755);
     const server = await startPostgres({ folder: join(folder, 'postgres') });
-    stops.push(() => server.stop());
+    afterwards(() => server.stop());
     const postgres = { state: 'up', url: server.url, origin: 'embedded', stop: async () => {} } as const;
     const simulator = await simulate();
     const program = await start(simulator, postgres);

@@ -1,6 +1,7 @@
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { type Simulator, startSimulator } from '../../src/venues/simulation/simulator.ts';
 import { programOn, until } from '../books/harness.ts';
+import { stoppedAfterEach } from '../stops.ts';
 
 const TOPOLOGY = `
 instruments:
@@ -12,18 +13,15 @@ klines: { workers: 1, intervals: [1s], grace: 300ms, deadAfter: 1s, discovery: {
 ingest: { enabled: false }
 `;
 
-const stops: (() => Promise<unknown>)[] = [];
-afterEach(async () => {
-  for (const stop of stops.splice(0).reverse()) await stop();
-});
+const afterwards = stoppedAfterEach();
 
 async function start(prepare: (simulator: Simulator) => void = () => {}) {
   const simulator = await startSimulator({ port: 0, seed: 11, rate: 50 });
-  stops.push(() => simulator.stop());
+  afterwards(() => simulator.stop());
   prepare(simulator);
   const warnings: string[] = [];
   const program = programOn(simulator, TOPOLOGY, { onWarning: (warning) => warnings.push(warning) });
-  stops.push(() => program.stop());
+  afterwards(() => program.stop());
   expect(await program.start()).toMatchObject({ kind: 'applied' });
   const feeds = () => program.klines.bars.catalogue().feeds;
   return { simulator, program, warnings, feeds };

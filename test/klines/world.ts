@@ -1,13 +1,9 @@
-import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import pg from 'pg';
 import { type BarRow, barFromRow, SELECT_BAR } from '../../src/actors/kline-persistence/rows.ts';
 import { INTERVALS, type Interval } from '../../src/protocols/kline.ts';
-import { type EmbeddedPostgres, startPostgres } from '../../src/servers/postgres.ts';
-import { type Simulator, type SimulatorOptions, startSimulator } from '../../src/venues/simulation/simulator.ts';
+import type { Simulator, SimulatorOptions } from '../../src/venues/simulation/simulator.ts';
 import { Journal } from './journal.ts';
+import { KlinePlace } from './place.ts';
 import { ProgramProcess } from './program-process.ts';
 import { differences, type Figures, TruthSeries } from './truth.ts';
 
@@ -47,11 +43,9 @@ const SAMPLE = 6;
 
 /** A database, venues, a program to kill, and the one who has heard everything. */
 export class KlineWorld {
-  readonly folder: string;
-  readonly simulator: Simulator;
   readonly program: ProgramProcess;
   readonly journal: Journal;
-  postgres: EmbeddedPostgres;
+  readonly #place: KlinePlace;
   readonly #revisions = new Map<string, number>();
   readonly #fallen: string[] = [];
   #polling: Promise<void> | undefined;
@@ -59,24 +53,17 @@ export class KlineWorld {
 
   readonly #venues: readonly string[];
 
-  private constructor(folder: string, simulator: Simulator, postgres: EmbeddedPostgres, options: WorldOptions) {
-    this.folder = folder;
-    this.simulator = simulator;
-    this.postgres = postgres;
-    this.journal = new Journal((venue) => simulator.truth.nowMs(venue));
+  private constructor(place: KlinePlace, options: WorldOptions) {
+    this.#place = place;
+    this.journal = new Journal((venue) => place.simulator.truth.nowMs(venue));
     const { topology } = options;
     const speed = options.simulator.speed ?? 1;
     this.#venues = options.simulator.venues?.map(({ facts }) => facts.id) ?? ['binance', 'bitstamp'];
-    const endpoints = Object.fromEntries(this.#venues.map((venue) => [venue, simulator.endpoints(venue)]));
-    const data = join(folder, 'data');
-    this.program = new ProgramProcess({ topology, endpoints, postgresUrl: postgres.url, folder: data, speed });
+    this.program = new ProgramProcess({ topology, speed, ...place.ordersFor(this.#venues) });
   }
 
   static async open(options: WorldOptions): Promise<KlineWorld> {
-    const folder = mkdtempSync(join(tmpdir(), 'tapeworks-klines-world-'));
-    chmodSync(folder, 0o755);
-    const postgres = await startPostgres({ folder: join(folder, 'postgres') });
-    const world = new KlineWorld(folder, await startSimulator({ port: 0, ...options.simulator }), postgres, options);
+    const world = new KlineWorld(await KlinePlace.open(options.simulator), options);
     await world.start();
     world.#polling = world.#pollTable();
     return world;
@@ -91,34 +78,25 @@ export class KlineWorld {
     await this.#polling;
     this.journal.end();
     await this.program.kill();
-    await this.simulator.stop();
-    await this.postgres.stop();
-    rmSync(this.folder, { recursive: true, force: true });
+    await this.#place.close();
+  }
+
+  get simulator(): Simulator {
+    return this.#place.simulator;
   }
 
   async killPostgres(): Promise<void> {
-    this.postgres.process.signal('SIGQUIT');
-    await this.postgres.process.whenEnded();
+    const server = this.#place.postgres.process;
+    server.signal('SIGQUIT');
+    await server.whenEnded();
   }
 
-  async restartPostgres(): Promise<void> {
-    const { port } = new URL(this.postgres.url);
-    this.postgres = await startPostgres({ folder: join(this.folder, 'postgres'), port: Number(port) });
-  }
-
-  async query<R extends pg.QueryResultRow>(text: string): Promise<R[]> {
-    const client = new pg.Client({ connectionString: this.postgres.url, connectionTimeoutMillis: 2_000 });
-    client.on('error', () => undefined);
-    try {
-      await client.connect();
-      return (await client.query<R>(text)).rows;
-    } finally {
-      await client.end().catch(() => undefined);
-    }
+  restartPostgres(): Promise<void> {
+    return this.#place.restartPostgres();
   }
 
   async rows(): Promise<Row[]> {
-    const found = await this.query<BarRow>(`SELECT ${SELECT_BAR} FROM klines ORDER BY klines.open_time`);
+    const found = await this.#place.query<BarRow>(`SELECT ${SELECT_BAR} FROM klines ORDER BY klines.open_time`);
     return found.map((row) => {
       const { venue, symbol, bar } = barFromRow(row);
       return { ...bar, venue, symbol, openMs: Number(bar.openUs / 1000n), closeMs: Number(bar.closeUs / 1000n) };
@@ -128,9 +106,11 @@ export class KlineWorld {
   /** The table seen by an onlooker: no revision in it may ever fall. */
   async #pollTable(): Promise<void> {
     while (!this.#isOver) {
-      const rows = await this.query<{ key: string; revision: number }>(
-        `SELECT concat_ws(' ', venue, symbol, "interval", extract(epoch from open_time)) AS key, revision FROM klines`,
-      ).catch(() => []);
+      const rows = await this.#place
+        .query<{ key: string; revision: number }>(
+          `SELECT concat_ws(' ', venue, symbol, "interval", extract(epoch from open_time)) AS key, revision FROM klines`,
+        )
+        .catch(() => []);
       for (const { key, revision } of rows) {
         const before = this.#revisions.get(key) ?? 0;
         if (revision < before) this.#fallen.push(`table ${key}: ${before} -> ${revision}`);
