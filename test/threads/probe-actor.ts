@@ -1,3 +1,4 @@
+import { TapeworksError } from '../../src/protocols/errors/index.ts';
 import type { Ref } from '../../src/protocols/ref.ts';
 import type { Behaviour } from '../../src/supervision/actor.ts';
 
@@ -5,7 +6,7 @@ import type { Behaviour } from '../../src/supervision/actor.ts';
 export type ProbeMessage =
   | { readonly kind: 'echo'; readonly value: unknown; readonly replyTo: Ref<unknown> }
   | { readonly kind: 'count'; readonly replyTo: Ref<{ readonly count: number; readonly incarnation: number }> }
-  | { readonly kind: 'throw' }
+  | { readonly kind: 'throw' | 'throw-what-cannot-travel' }
   | { readonly kind: 'silent' | 'reply-with-function'; readonly replyTo: Ref<unknown> }
   | { readonly kind: 'exit-thread' }
   | { readonly kind: 'spin' }
@@ -31,6 +32,8 @@ export function probe(args: { readonly greeting?: Ref<string> }): Behaviour<Prob
           break;
         case 'throw':
           throw new Error('told to throw');
+        case 'throw-what-cannot-travel':
+          throw new TapeworksError('TW_DISK_FULL', 'told to throw', {}, { cause: () => {} });
         case 'exit-thread':
           process.exit(7);
           break;

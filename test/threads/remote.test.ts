@@ -78,6 +78,17 @@ describe('an actor on a loop thread', () => {
     await greeted(2);
   });
 
+  it('that throws what cannot travel fails alone, and its supervisor learns the code', async () => {
+    const { probe, count } = await startProbe();
+    const failures: (string | undefined)[] = [];
+    system.events.listen((event) => {
+      if (event.kind === 'restarting') failures.push((event.error as TapeworksError | undefined)?.code);
+    });
+    probe.ref.tell({ kind: 'throw-what-cannot-travel' });
+    expect(await count()).toEqual({ count: 0, incarnation: 2 });
+    expect(failures).toEqual(['TW_DISK_FULL']);
+  });
+
   it('whose reply cannot travel refuses the question, and lives on', async () => {
     const { probe, count } = await startProbe();
     const ask = system.ask<ProbeMessage, unknown>(

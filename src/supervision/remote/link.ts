@@ -28,6 +28,11 @@ interface WireError {
   readonly stack: string | undefined;
 }
 
+/** An error on its way through a port. */
+interface ErrorToken {
+  readonly $error: WireError;
+}
+
 type Packet =
   | { readonly kind: 'tell'; readonly to: number; readonly message: unknown; readonly ask?: number }
   | { readonly kind: 'room'; readonly of: number; readonly count: number }
@@ -81,7 +86,7 @@ export class Link {
   }
 
   note(name: string, value: unknown): void {
-    this.#post({ kind: 'note', name, value });
+    this.#post({ kind: 'note', name, value: this.encode(value) });
   }
 
   tell(to: number, message: unknown): void {
@@ -101,9 +106,11 @@ export class Link {
     if (!this.#isClosed) this.#options.port.postMessage(packet);
   }
 
-  /** Replaces refs in the fields of a message, and in arrays that are its fields, by tokens. */
+  /** Replaces refs and errors in the fields of a message, and in arrays that are its fields, by tokens. */
   encode(message: unknown, ask?: Ask<never>): unknown {
     return mapFields(message, (value) => {
+      // As it is, an error would lose its code, and one whose cause cannot be cloned would not travel at all.
+      if (value instanceof Error) return { $error: toWire(value) } satisfies ErrorToken;
       if (!isRef(value)) return value;
       if (value === ask) return { $ref: 0, path: ask.path, askMs: ask.remainingMs } satisfies RefToken;
       return { $ref: this.#export(value), path: value.path } satisfies RefToken;
@@ -128,6 +135,7 @@ export class Link {
 
   decode(message: unknown, ask?: Ask<never>): unknown {
     return mapFields(message, (value) => {
+      if (isErrorToken(value)) return fromWire(value.$error);
       if (!isToken(value)) return value;
       return value.askMs === undefined ? this.#import(value) : ask;
     });
@@ -171,7 +179,7 @@ export class Link {
         break;
       }
       case 'note':
-        this.#options.onNote(packet.name, packet.value);
+        this.#options.onNote(packet.name, this.decode(packet.value));
         break;
     }
   }
@@ -261,6 +269,10 @@ function isRef(value: unknown): value is Ref<never> {
 
 function isToken(value: unknown): value is RefToken {
   return typeof value === 'object' && value !== null && '$ref' in value;
+}
+
+function isErrorToken(value: unknown): value is ErrorToken {
+  return typeof value === 'object' && value !== null && '$error' in value;
 }
 
 function findAskToken(message: unknown): RefToken | undefined {

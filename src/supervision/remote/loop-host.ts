@@ -19,7 +19,7 @@ const UNTOLD = new Set<LifecycleEvent['kind']>(['overflow', 'dead-letter']);
 
 /** What the main thread hears from a loop thread unasked. */
 export interface ThreadNotes {
-  exit: { readonly path: string; readonly reason: ExitReason };
+  exit: { readonly path: string } & ExitReason;
   infos: readonly ActorInfo[];
   event: LifecycleEvent;
 }
@@ -47,7 +47,7 @@ export const hostActors: Host = (context: HostContext): Hosted => {
     const name = order.path.slice(1).replaceAll('/', '.');
     const behaviour = make(link.decode(order.args));
     const cell = new Cell(runtime, undefined, order.path, { ...ACTOR_DEFAULTS, ...order.options, behaviour, name });
-    cell.onExit = (reason) => link.note('exit' satisfies keyof ThreadNotes, { path: order.path, reason });
+    cell.onExit = (reason) => link.note('exit' satisfies keyof ThreadNotes, { path: order.path, ...reason });
     cells.set(order.path, cell);
     return { ref: cell };
   }

@@ -102,7 +102,7 @@ export class LoopThreadChild extends ThreadChild<LoopThread> {
 
   #heard(name: keyof ThreadNotes, value: unknown): void {
     if (name === 'exit') {
-      const { path, reason } = value as ThreadNotes['exit'];
+      const { path, ...reason } = value as ThreadNotes['exit'];
       this.#residents.get(path)?.exited(reason);
     } else if (name === 'infos') {
       this.#infos = new Map((value as ThreadNotes['infos']).map((info) => [info.path, info]));
