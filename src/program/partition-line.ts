@@ -23,6 +23,7 @@ import { SharedMemory } from '../supervision/threads/memory.ts';
 import { admitToRing, formatRing, inspectRing } from '../supervision/threads/ring-ends.ts';
 import { frameRing, type RingShape, recordRing, ringBytes } from '../supervision/threads/ring-layout.ts';
 import { THREAD_BLOCK_BYTES, THREAD_DOORBELL_BYTE } from '../supervision/threads/thread-block.ts';
+import { Turns } from '../supervision/turns.ts';
 
 export interface PartitionLineOptions {
   readonly worker: number;
@@ -74,7 +75,7 @@ export class PartitionLine {
   #asks: FrameProducer | undefined;
   #answers: FrameConsumer | undefined;
   #consumer: LoopConsumer | undefined;
-  #lastSnapshot: Promise<unknown> = Promise.resolve();
+  readonly #snapshots = new Turns();
   #nextId = 1;
   #highWater = 0;
   #snapshotAtMs = performance.now();
@@ -160,9 +161,7 @@ export class PartitionLine {
 
   /** Changed bars. One at a time: the memory that they come in is written again by the snapshot after the next. */
   snapshot(reader: SnapshotReader): Promise<Snapshot> {
-    const next = this.#lastSnapshot.then(() => this.#snapshot(reader));
-    this.#lastSnapshot = next.catch(() => undefined);
-    return next;
+    return this.#snapshots.take(() => this.#snapshot(reader));
   }
 
   async #snapshot(reader: SnapshotReader): Promise<Snapshot> {

@@ -1,5 +1,6 @@
 import pg from 'pg';
 import { within } from '../../supervision/deadline.ts';
+import { Turns } from '../../supervision/turns.ts';
 import { cut } from '../sink/cut.ts';
 import { migrate, readMigrations } from '../sink/migrate.ts';
 import { KlineStore, MIGRATIONS } from './store.ts';
@@ -27,7 +28,7 @@ const PREPARE_EVERY_MS = 6 * 3_600_000;
 export class StoreLink {
   readonly #options: StoreLinkOptions;
   #open: Promise<Open> | undefined;
-  #last: Promise<unknown> = Promise.resolve();
+  readonly #turns = new Turns();
   #isMigrated = false;
   #preparedAtMs = Number.NEGATIVE_INFINITY;
 
@@ -37,9 +38,7 @@ export class StoreLink {
 
   /** One after the other. Rejects with what went wrong; a connection on which something did is not used again. */
   use<T>(work: (store: KlineStore) => Promise<T>): Promise<T> {
-    const next = this.#last.then(() => this.#use(work));
-    this.#last = next.catch(() => undefined);
-    return next;
+    return this.#turns.take(() => this.#use(work));
   }
 
   async #use<T>(work: (store: KlineStore) => Promise<T>): Promise<T> {
@@ -57,7 +56,7 @@ export class StoreLink {
 
   /** Work that is under way has a moment to end; then the connection is cut. */
   async close(): Promise<void> {
-    await within(LEAVE_WITHIN_MS, this.#last);
+    await within(LEAVE_WITHIN_MS, this.#turns.over);
     if (this.#open !== undefined) await this.#drop(this.#open);
   }
 

@@ -2,6 +2,7 @@ import pg from 'pg';
 import type { EventRow } from '../../protocols/ingest.ts';
 import type { SinkSettings } from '../../protocols/topology.ts';
 import { OVERDUE, within } from '../../supervision/deadline.ts';
+import { Turns } from '../../supervision/turns.ts';
 import { copyIn } from './copy-in.ts';
 import { COLUMNS, copyParts } from './copy-rows.ts';
 import { cut } from './cut.ts';
@@ -57,7 +58,7 @@ export class EventWriter implements EventStore {
   #client: pg.Client | undefined;
   #expectDuplicates = false;
   #partitionsAt = Number.NEGATIVE_INFINITY;
-  #turn: Promise<unknown> = Promise.resolve();
+  readonly #turns = new Turns();
 
   constructor(options: EventWriterOptions) {
     this.#options = options;
@@ -117,7 +118,7 @@ export class EventWriter implements EventStore {
 
   /** One piece of work at a time, each with a deadline. After it passes, the connection is given up. */
   #inTurn<T>(work: (client: pg.Client) => Promise<T>): Promise<T> {
-    const done = this.#turn.then(async () => {
+    return this.#turns.take(async () => {
       const client = await this.#connect();
       const { queryTimeoutMs } = this.#options.settings;
       try {
@@ -132,8 +133,6 @@ export class EventWriter implements EventStore {
         throw error;
       }
     });
-    this.#turn = done.catch(() => undefined);
-    return done;
   }
 
   async #connect(): Promise<pg.Client> {
@@ -175,7 +174,7 @@ export class EventWriter implements EventStore {
 
   /** A statement that a frozen server does not answer is given up: its rows are offered again by whoever comes next. */
   async close(): Promise<void> {
-    const isLate = (await within(CLOSE_MS, this.#turn)) === OVERDUE;
+    const isLate = (await within(CLOSE_MS, this.#turns.over)) === OVERDUE;
     if (isLate && this.#client !== undefined) this.#discard(this.#client);
     await this.#client?.end().catch(() => undefined);
     this.#client = undefined;

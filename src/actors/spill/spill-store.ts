@@ -9,6 +9,7 @@ import {
   SEAL_BYTES,
   type SpillRecord,
 } from '../../protocols/spill-layout.ts';
+import { Turns } from '../../supervision/turns.ts';
 import { advanceNote, type DamageNote, dropNote, readNotes, shareOut } from './damage-notes.ts';
 import type { SpillFile, SpillFs } from './file-system.ts';
 import { recoverFolder, type Segment, segmentName } from './recovery.ts';
@@ -78,7 +79,7 @@ export class SpillStore {
   #tail: Tail | undefined;
   #head: Head | undefined;
   /** Appends and seals touch the same file, so each waits for the one before it. */
-  #turn: Promise<unknown> = Promise.resolve();
+  readonly #turns = new Turns();
   readonly damage: readonly DamageNote[];
   readonly unreadable: readonly string[];
 
@@ -125,13 +126,7 @@ export class SpillStore {
 
   /** Returns once the batch is on the disk. A refusal (full, broken) leaves nothing that was promised. */
   append(batch: readonly SpillInput[]): Promise<void> {
-    return this.#inTurn(() => this.#append(batch));
-  }
-
-  #inTurn<T>(work: () => Promise<T>): Promise<T> {
-    const done = this.#turn.then(work, work);
-    this.#turn = done.catch(() => undefined);
-    return done;
+    return this.#turns.take(() => this.#append(batch));
   }
 
   async #append(batch: readonly SpillInput[]): Promise<void> {
@@ -226,7 +221,7 @@ export class SpillStore {
 
   /** Finishes the segment that is being written, so that it can be replayed. */
   seal(): Promise<void> {
-    return this.#inTurn(() => this.#seal());
+    return this.#turns.take(() => this.#seal());
   }
 
   async #seal(): Promise<void> {
@@ -253,7 +248,7 @@ export class SpillStore {
     const segment = this.#head?.segment ?? this.#segments[0];
     if (segment === undefined) return undefined;
     // In turn with appends: one that is just sealing the segment gives it another name.
-    await this.#inTurn(() => (segment === this.#tail?.segment ? this.#seal() : Promise.resolve()));
+    await this.#turns.take(() => (segment === this.#tail?.segment ? this.#seal() : Promise.resolve()));
     const { fs, folder } = this.#options;
     this.#head ??= {
       segment,
