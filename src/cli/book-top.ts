@@ -15,7 +15,8 @@ import { isLoopback } from '../supervision/topology/check-kernel.ts';
 import { usage } from './arguments.ts';
 import { type LadderSummary, renderLadder } from './book-ladder.ts';
 import { EXIT } from './command.ts';
-import { keysIn, paintFor, unpainted } from './terminal.ts';
+import { FullScreen } from './full-screen.ts';
+import { paintFor, unpainted } from './terminal.ts';
 
 /** The options of `top` that matter here, as they were given. */
 export interface BookTopOptions {
@@ -41,8 +42,6 @@ const KEEPALIVE = { 'grpc.keepalive_time_ms': 5_000, 'grpc.keepalive_timeout_ms'
 /** Screens a second at most; the eye has no use for more. */
 const SCREEN_EVERY_MS = 50;
 const PLAIN_COLUMNS = 100;
-const ENTER = '\u001b[?1049h\u001b[?25l';
-const LEAVE = '\u001b[?25h\u001b[?1049l';
 
 export async function runBookTop(options: BookTopOptions): Promise<number> {
   const settings = settingsOf(options);
@@ -83,18 +82,12 @@ async function watch(settings: Settings): Promise<number> {
   let summary: LadderSummary | undefined;
   let lost: string | undefined;
   let dueMs = 0;
-  const draw = () => {
-    const { columns = 80, rows = 24 } = process.stdout;
-    const screen =
-      summary === undefined ? [lost ?? 'connecting'] : renderLadder(summary, 'q quits', { columns, rows }, paint, lost);
-    process.stdout.write(`\u001b[H${screen.map((line) => `${line}\u001b[K`).join('\r\n')}\u001b[J`);
-  };
-  const onKey = (bytes: Buffer) => {
-    if (keysIn(bytes.toString('utf8')).some((key) => ['q', 'Q', '\u0003', '\u001b'].includes(key))) abort.abort();
-  };
-  process.stdin.setRawMode(true).resume().on('data', onKey);
-  process.stdout.on('resize', draw);
-  process.stdout.write(ENTER);
+  const screen = new FullScreen(
+    (size) => (summary === undefined ? [lost ?? 'connecting'] : renderLadder(summary, 'q quits', size, paint, lost)),
+    (key) => {
+      if (['q', 'Q', '\u0003', '\u001b'].includes(key)) abort.abort();
+    },
+  );
   try {
     while (!abort.signal.aborted) {
       try {
@@ -103,19 +96,17 @@ async function watch(settings: Settings): Promise<number> {
           lost = undefined;
           if (performance.now() < dueMs) continue;
           dueMs = performance.now() + SCREEN_EVERY_MS;
-          draw();
+          screen.draw();
         }
       } catch (error) {
         if (!(error instanceof TapeworksError) || error.code !== PASSING) throw error;
         lost = `NOT LIVE: ${error.message}; trying again`;
-        draw();
+        screen.draw();
       }
       await sleep(RETRY_MS, undefined, { signal: abort.signal }).catch(() => {});
     }
   } finally {
-    process.stdin.setRawMode(false).pause().off('data', onKey);
-    process.stdout.off('resize', draw);
-    process.stdout.write(LEAVE);
+    screen.leave();
   }
   return EXIT.ok;
 }

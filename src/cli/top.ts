@@ -5,7 +5,8 @@ import { readArguments, usage } from './arguments.ts';
 import { runBookTop } from './book-top.ts';
 import { type Command, EXIT, type Options } from './command.ts';
 import { followConsole, readConsole } from './console-client.ts';
-import { keysIn, paintFor, span, unpainted } from './terminal.ts';
+import { FullScreen } from './full-screen.ts';
+import { paintFor, span, unpainted } from './terminal.ts';
 import { type ActorLine, chosenLines, FIRST_VIEW, press, renderTop, type TopView, takeMessage } from './top-screen.ts';
 
 const PLAIN_COLUMNS = 110;
@@ -72,9 +73,6 @@ function asObject({ shape, values }: ActorLine): Readonly<Record<string, unknown
   return { ...shape, ...named, state: ACTOR_STATES[values[VALUE.state]] };
 }
 
-const ENTER = '\u001b[?1049h\u001b[?25l';
-const LEAVE = '\u001b[?25h\u001b[?1049l';
-
 const RETRY_MS = 1_000;
 /** The system speaks every second. */
 const SILENT_MS = 4_000;
@@ -90,33 +88,28 @@ async function watch(url: string): Promise<number> {
   let lines: readonly ActorLine[] = [];
   let view: TopView = FIRST_VIEW;
   let heardMs = performance.now();
-  const draw = () => {
-    const { columns = 80, rows = 24 } = process.stdout;
-    const silentMs = performance.now() - heardMs;
-    const lost = silentMs < SILENT_MS ? undefined : `NOT LIVE: nothing from ${url} for ${span(silentMs)}; trying again`;
-    const screen = renderTop(pulse, lines, view, { columns, rows }, paint, lost);
-    process.stdout.write(`\u001b[H${screen.map((line) => `${line}\u001b[K`).join('\r\n')}\u001b[J`);
-  };
-  const onKey = (bytes: Buffer) => {
-    for (const key of keysIn(bytes.toString('utf8'))) {
+  const screen = new FullScreen(
+    (size) => {
+      const silentMs = performance.now() - heardMs;
+      const lost =
+        silentMs < SILENT_MS ? undefined : `NOT LIVE: nothing from ${url} for ${span(silentMs)}; trying again`;
+      return renderTop(pulse, lines, view, size, paint, lost);
+    },
+    (key) => {
       const next = press(view, key, chosenLines(lines, view).length);
-      if (next === undefined) return abort.abort();
-      view = next;
-    }
-    draw();
-  };
+      if (next === undefined) abort.abort();
+      else view = next;
+    },
+  );
   const follow = async () => {
     for await (const { topic, message } of followConsole(url, ['pulse', 'actors'], abort.signal)) {
       heardMs = performance.now();
       if (topic === 'pulse') pulse = message as Pulse;
       else lines = takeMessage(lines, message as ActorsMessage);
-      draw();
+      screen.draw();
     }
   };
-  process.stdin.setRawMode(true).resume().on('data', onKey);
-  process.stdout.on('resize', draw);
-  process.stdout.write(ENTER);
-  const redraw = setInterval(draw, RETRY_MS);
+  const redraw = setInterval(screen.draw, RETRY_MS);
   try {
     while (!abort.signal.aborted) {
       await follow().catch((error: unknown) => {
@@ -126,9 +119,7 @@ async function watch(url: string): Promise<number> {
     }
   } finally {
     clearInterval(redraw);
-    process.stdin.setRawMode(false).pause().off('data', onKey);
-    process.stdout.off('resize', draw);
-    process.stdout.write(LEAVE);
+    screen.leave();
   }
   return EXIT.ok;
 }
