@@ -2,6 +2,8 @@ import type { RestResult } from '../protocols/rest.ts';
 import type { RestFacts } from '../protocols/venue.ts';
 
 const ANSWER_WITHIN_MS = 10_000;
+/** A day's trades of a busy symbol take a third of it. */
+const ANSWER_BYTES_MAX = 64 << 20;
 
 /** Asks and reads the text of the answer; never rejects, whatever the venue or the network does. */
 export async function askRest<T>(
@@ -12,8 +14,8 @@ export async function askRest<T>(
 ): Promise<RestResult<T>> {
   let status = 0;
   try {
-    const response = await fetch(restUrl.replace(/\/$/, '') + path, { signal: AbortSignal.timeout(ANSWER_WITHIN_MS) });
-    const text = await response.text();
+    const { response, body } = await fetchWhole(restUrl.replace(/\/$/, '') + path);
+    const text = body.toString('utf8');
     const header = (name: string | undefined) => (name === undefined ? null : response.headers.get(name));
     if (!response.ok) {
       const retryAfterS = numberOf(header('retry-after'));
@@ -29,6 +31,30 @@ export async function askRest<T>(
       reason: error instanceof Error ? error.message : String(error),
     };
   }
+}
+
+/** Asks and reads the whole answer, in a time and of a size that no honest one needs. `abort` gives it up before. */
+export async function fetchWhole(url: string, abort = new AbortController(), withinMs = ANSWER_WITHIN_MS) {
+  // Signals joined by AbortSignal.any are collected as garbage while they wait, and then nothing ends the waiting.
+  const late = () => abort.abort(new Error(`no whole answer from ${url} within ${withinMs} ms`));
+  const timer = setTimeout(late, withinMs);
+  try {
+    const response = await fetch(url, { signal: abort.signal });
+    return { response, body: await bodyOf(response) };
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+async function bodyOf({ body, url }: Response): Promise<Buffer> {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of (body ?? []) as AsyncIterable<Uint8Array>) {
+    bytes += chunk.length;
+    if (bytes > ANSWER_BYTES_MAX) throw new Error(`the answer from ${url} is longer than ${ANSWER_BYTES_MAX} bytes`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
 }
 
 function numberOf(header: string | null): number | undefined {

@@ -62,6 +62,25 @@ describe('Coinbase may begin', () => {
 });
 
 describe('Binance may send changes', () => {
+  const diff = (first: number, last: number, bids: string) =>
+    `{"stream":"btcusdt@depth@100ms","data":{"e":"depthUpdate","E":1672515782136,"s":"BTCUSDT","U":${first},"u":${last},"b":${bids},"a":[]}}`;
+
+  it('with a hole among those that wait for the snapshot, and the book is out', async () => {
+    const asked: (() => void)[] = [];
+    await stand('binance', {
+      settings: { book: 'delta' },
+      answer: (text, say) => say(JSON.stringify({ result: null, id: (JSON.parse(text) as { id: number }).id })),
+      rest: (_, response) => asked.push(() => response.end('{"lastUpdateId":10,"bids":[["9","1"]],"asks":[]}')),
+    });
+    standIn.say(diff(9, 11, '[["8","2"]]'));
+    standIn.say(diff(14, 15, '[["8","3"]]'));
+    await until(() => asked.length === 1, waited('the question for a snapshot'));
+    asked[0]!();
+    await until(() => standIn.status().streams[0]!.gaps === 1, waited('the hole to be seen'));
+    expect(standIn.books.map(({ sequence }) => sequence)).toEqual([11]);
+    expect(standIn.counting.size).toBe(0);
+  });
+
   it('of a book that has fewer levels than are kept', async () => {
     let asked = 0;
     await stand('binance', {
@@ -72,8 +91,6 @@ describe('Binance may send changes', () => {
         response.end('{"lastUpdateId":10,"bids":[["9","1"]],"asks":[["11","1"],["12","1"]]}');
       },
     });
-    const diff = (first: number, last: number, bids: string) =>
-      `{"stream":"btcusdt@depth@100ms","data":{"e":"depthUpdate","E":1672515782136,"s":"BTCUSDT","U":${first},"u":${last},"b":${bids},"a":[]}}`;
     standIn.say(diff(8, 11, '[["8","2"]]'));
     await until(() => standIn.counting.size === 1, waited('the book'));
     standIn.say(diff(12, 13, '[["7","3"],["9","0"]]'));

@@ -9,6 +9,7 @@ import {
   APPLIED,
   APPLY_CHECKSUM_DIFFERS,
   APPLY_THIN,
+  CONTROL,
   DELTA_BYTES,
   DELTA_FIRST_SEQUENCE,
   DELTA_FLAGS,
@@ -19,16 +20,19 @@ import {
 import { type DecodeKernel, NO_ROUTE } from '../../kernels/decode.ts';
 import { DECIMALS_DEFAULT } from '../../protocols/book-layout.ts';
 import { type DepthSync, receiveDiff, receiveSnapshot, UNSYNCED } from '../../venues/depth-sync.ts';
+import { fetchWhole } from '../../venues/rest.ts';
 import type { Walker } from '../../venues/venue.ts';
 import type { FrameSource } from './link.ts';
+import { refusalCode } from './refusals.ts';
 import type { Stream } from './stream.ts';
 import type { BookTarget } from './targets.ts';
 
 /** Diffs that wait for a snapshot; more than that, and the snapshot is too old when it comes. */
 const BUFFERED_MAX = 1_000;
-const REFETCH_MS = 500;
+/** 0.5, 1, 2, 4, 8, 16, 30, 30 ... seconds between tries. */
+const REFETCH_MIN_MS = 500;
+const REFETCH_MAX_MS = 30_000;
 const FETCHES_MAX = 10;
-const FETCH_DEADLINE_MS = 10_000;
 const RETRY_AFTER_MAX_MS = 600_000;
 
 export interface DeltaReaderOptions<Source extends FrameSource> {
@@ -174,28 +178,38 @@ export class DeltaReader<Source extends FrameSource> {
   }
 
   async #fetch(book: Following): Promise<void> {
-    const abort = new AbortController();
-    book.fetching = abort;
-    const { symbol } = book.stream.mapped;
-    const url = this.#options.walker.snapshot!.url(this.#options.restUrl, symbol);
-    for (let fetches = 0; fetches < FETCHES_MAX && !abort.signal.aborted; fetches++) {
-      const answer = await fetchBytes(url, abort.signal);
-      if (abort.signal.aborted) return;
-      if (answer.kind === 'bytes' && this.#useSnapshot(book, answer.bytes)) return;
-      if (answer.kind === 'failed') this.#options.onSnapshotFailed(answer.reason);
+    const url = this.#options.walker.snapshot!.url(this.#options.restUrl, book.stream.mapped.symbol);
+    for (let fetches = 0; fetches < FETCHES_MAX; fetches++) {
+      book.fetching = new AbortController();
+      const answer = await fetchSnapshot(url, book.fetching);
+      if (!this.#isCurrent(book)) return;
+      const failure = answer.kind === 'failed' ? answer.reason : this.#useSnapshot(book, answer.bytes);
+      if (failure === undefined) return;
+      this.#options.onSnapshotFailed(failure);
       // A venue that says when to come back means it: who comes earlier is banned.
-      const waitMs = Math.max(REFETCH_MS, answer.kind === 'failed' ? answer.retryAfterMs : 0);
+      const askedMs = answer.kind === 'failed' ? answer.retryAfterMs : 0;
+      const waitMs = Math.max(Math.min(REFETCH_MIN_MS * 2 ** fetches, REFETCH_MAX_MS), askedMs);
       await new Promise((resolve) => setTimeout(resolve, waitMs).unref());
+      if (!this.#isCurrent(book)) return;
     }
-    if (!abort.signal.aborted) this.#break(book, `no usable snapshot in ${FETCHES_MAX} tries`);
+    this.#break(book, `no usable snapshot in ${FETCHES_MAX} tries`);
   }
 
-  #useSnapshot(book: Following, bytes: Buffer): boolean {
-    if (this.#kernel.snapshot(bytes, book.route, book.stream.mapped.scale) <= 0) return false;
+  /** False once the book was begun anew or the connection closed. */
+  #isCurrent(book: Following): boolean {
+    return this.#books.get(book.route) === book;
+  }
+
+  /** Why the snapshot is of no use; undefined when it is the book's from now on. */
+  #useSnapshot(book: Following, bytes: Buffer): string | undefined {
+    const code = this.#kernel.snapshot(bytes, book.route, book.stream.mapped.scale);
+    if (code <= 0) return `a snapshot that cannot be read: ${code === CONTROL ? 'it is no book' : refusalCode(code)}`;
     const last = this.#kernel.deltas.getBigUint64(DELTA_LAST_SEQUENCE, true);
     const [sync, verdict] = receiveSnapshot(book.sync, last);
     book.sync = sync;
-    if (verdict === 'refetch' || this.#kernel.applyDelta(0) !== APPLIED) return false;
+    if (verdict === 'refetch') return 'a snapshot older than the first change';
+    const applied = this.#kernel.applyDelta(0);
+    if (applied !== APPLIED) return reasonOf(applied);
     this.#kernel.endOfKnown(book.route, this.#options.walker.snapshot!.levels);
     book.fetching = undefined;
     const buffered = book.buffered;
@@ -205,9 +219,12 @@ export class DeltaReader<Source extends FrameSource> {
     for (const frame of buffered) {
       if (walker.decode(this.#kernel, frame, heardNs, NO_ROUTE, DECIMALS_DEFAULT) > 0) this.read(frame, heardNs);
     }
-    this.#following(book, heardNs);
-    this.#publish(book, heardNs);
-    return true;
+    // Changes that were missing among those have broken it already.
+    if (this.#isCurrent(book)) {
+      this.#following(book, heardNs);
+      this.#publish(book, heardNs);
+    }
+    return undefined;
   }
 }
 
@@ -221,12 +238,10 @@ type SnapshotAnswer =
   | { readonly kind: 'bytes'; readonly bytes: Buffer }
   | { readonly kind: 'failed'; readonly reason: string; readonly retryAfterMs: number };
 
-async function fetchBytes(url: string, signal: AbortSignal): Promise<SnapshotAnswer> {
+async function fetchSnapshot(url: string, abort: AbortController): Promise<SnapshotAnswer> {
   try {
-    const deadline = AbortSignal.any([signal, AbortSignal.timeout(FETCH_DEADLINE_MS)]);
-    const response = await fetch(url, { signal: deadline });
-    if (response.ok) return { kind: 'bytes', bytes: Buffer.from(await response.arrayBuffer()) };
-    await response.body?.cancel();
+    const { response, body } = await fetchWhole(url, abort);
+    if (response.ok) return { kind: 'bytes', bytes: body };
     const seconds = Number(response.headers.get('retry-after') ?? 0);
     const retryAfterMs = Number.isFinite(seconds) ? Math.min(seconds * 1000, RETRY_AFTER_MAX_MS) : 0;
     return { kind: 'failed', reason: `HTTP ${response.status} from ${url}`, retryAfterMs };

@@ -3,8 +3,8 @@ import { type ConnectBudget, type ReconnectPolicy, reconnectDelayMs, requestConn
 
 const NS_PER_MS = 1e6;
 
-/** One series of waits between attempts: of a connection, of successors that fail while it lives, of a stream on it. */
-export class Waits {
+/** One series of waits between attempts: of the connection itself, or of successors that fail while it lives. */
+class Waits {
   atNs = 0;
   #failures = 0;
 

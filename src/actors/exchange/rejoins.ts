@@ -1,11 +1,14 @@
-import type { ReconnectPolicy } from '../../venues/reconnect.ts';
-import { Waits } from './redial.ts';
+import { type ReconnectPolicy, reconnectDelayMs } from '../../venues/reconnect.ts';
 
 const NS_PER_MS = 1e6;
+/** One that went well for so many times its last wait begins with the shortest again: ten seconds after one of a second. */
+const WELL_TIMES = 10;
 
 interface Rejoin {
-  readonly waits: Waits;
-  joinedNs: number;
+  /** Breaks in a row, the longest that the wait after the last one could be, and when it ends. */
+  readonly breaks: number;
+  readonly waitMs: number;
+  readonly joinNs: number;
   isOut: boolean;
 }
 
@@ -17,10 +20,13 @@ export class Rejoins {
   readonly #streams = new Map<string, Rejoin>();
 
   leave(stream: string, policy: ReconnectPolicy, random: number, nowNs: number): void {
-    const rejoin = this.#streams.get(stream) ?? { waits: new Waits(), joinedNs: nowNs, isOut: false };
-    rejoin.waits.ended(policy, (nowNs - rejoin.joinedNs) / NS_PER_MS, random, nowNs);
-    rejoin.isOut = true;
-    this.#streams.set(stream, rejoin);
+    const last = this.#streams.get(stream);
+    const livedMs = last === undefined ? 0 : (nowNs - last.joinNs) / NS_PER_MS;
+    const wentWell = last !== undefined && livedMs >= Math.min(policy.resetAfterMs, WELL_TIMES * last.waitMs);
+    const breaks = last === undefined || wentWell ? 0 : last.breaks;
+    const joinNs = nowNs + reconnectDelayMs(policy, breaks, random) * NS_PER_MS;
+    const waitMs = reconnectDelayMs(policy, breaks, 1);
+    this.#streams.set(stream, { breaks: breaks + 1, waitMs, isOut: true, joinNs });
   }
 
   isOut(stream: string): boolean {
@@ -29,11 +35,8 @@ export class Rejoins {
 
   /** True when the time of some is over: they are not out any more. */
   release(nowNs: number): boolean {
-    const due = [...this.#streams.values()].filter(({ isOut, waits }) => isOut && nowNs >= waits.atNs);
-    for (const rejoin of due) {
-      rejoin.isOut = false;
-      rejoin.joinedNs = nowNs;
-    }
+    const due = [...this.#streams.values()].filter(({ isOut, joinNs }) => isOut && nowNs >= joinNs);
+    for (const rejoin of due) rejoin.isOut = false;
     return due.length > 0;
   }
 }
