@@ -9,15 +9,11 @@ import type { Place } from './host.ts';
 import type { MailboxOptions } from './mailbox.ts';
 import type { Runtime } from './runtime.ts';
 import { checkActorOptions } from './spec-checks.ts';
-import type { RestartType } from './strategy.ts';
+import type { ChildPolicy, RestartType } from './strategy.ts';
 import { type Watchable, WatcherSet } from './watch.ts';
 
 /** What a supervisor needs to know of a child before it exists. */
-export interface ChildSpec {
-  readonly id: string;
-  readonly restart: RestartType;
-  readonly significant?: boolean;
-  readonly backoff?: Backoff;
+export interface ChildSpec extends ChildPolicy {
   /** Makes the child's place in the tree; it has no life yet. */
   place(runtime: Runtime, parent: Place | undefined, path: string): Child;
 }
@@ -42,16 +38,19 @@ export interface ActorSpec<in M> extends ChildSpec {
   readonly ref: Ref<M>;
 }
 
+/** What the options of a child say to its supervisor. */
+export function policyOf(options: { readonly id: string } & Partial<ChildPolicy>): ChildPolicy {
+  const { id, restart = 'permanent', significant, backoff } = options;
+  return { id, restart, ...(significant !== undefined && { significant }), ...(backoff !== undefined && { backoff }) };
+}
+
 /** An actor on the thread of its supervisor. */
 export function actor<M, S>(options: ActorOptions<M, S>): ActorSpec<M> {
   const ref = new LateRef<M>(options.id);
   const complete = { ...ACTOR_DEFAULTS, ...options };
   checkActorOptions(options.id, complete);
   return {
-    id: options.id,
-    restart: options.restart ?? 'permanent',
-    ...(options.significant !== undefined && { significant: options.significant }),
-    ...(options.backoff !== undefined && { backoff: options.backoff }),
+    ...policyOf(options),
     ref,
     place(runtime, parent, path) {
       const cell = new Cell<M, S>(runtime, parent, path, complete);

@@ -1,5 +1,5 @@
 import { invariant } from '../protocols/errors/index.ts';
-import type { ChildSpec } from './spec.ts';
+import { type ChildSpec, policyOf } from './spec.ts';
 import type { AutoShutdown, Strategy } from './strategy.ts';
 import { Supervisor } from './supervisor.ts';
 
@@ -23,10 +23,7 @@ export interface SupervisorSpec extends ChildSpec {
 export function supervisor(options: SupervisorOptions): SupervisorSpec {
   let placed: Supervisor | undefined;
   return {
-    id: options.id,
-    restart: options.restart ?? 'permanent',
-    ...(options.significant !== undefined && { significant: options.significant }),
-    ...(options.backoff !== undefined && { backoff: options.backoff }),
+    ...policyOf(options),
     get supervisor() {
       invariant(placed !== undefined, 'a supervisor is used only after it is placed', { id: options.id });
       return placed;

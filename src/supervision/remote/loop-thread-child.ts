@@ -2,7 +2,7 @@ import { TapeworksError } from '../../protocols/errors/index.ts';
 import { OVERDUE, within } from '../deadline.ts';
 import type { ActorInfo, ThreadInfo } from '../inspect.ts';
 import type { Runtime } from '../runtime.ts';
-import type { ChildSpec } from '../spec.ts';
+import { type ChildSpec, policyOf } from '../spec.ts';
 import type { ExitReason } from '../strategy.ts';
 import { LoopThread } from '../threads/loop-thread.ts';
 import { Link } from './link.ts';
@@ -33,9 +33,7 @@ const HANG_MS = 5_000;
 export function loopThread(options: LoopThreadOptions): LoopThreadSpec {
   let child: LoopThreadChild | undefined;
   return {
-    id: options.id,
-    restart: 'permanent',
-    ...(options.backoff !== undefined && { backoff: options.backoff }),
+    ...policyOf(options),
     get child() {
       return child;
     },

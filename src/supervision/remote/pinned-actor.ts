@@ -1,5 +1,5 @@
 import type { ActorInfo, ThreadInfo } from '../inspect.ts';
-import type { ChildSpec } from '../spec.ts';
+import { type ChildSpec, policyOf } from '../spec.ts';
 import { CountsWindow } from '../telemetry/counts-window.ts';
 import { percentileNs } from '../telemetry/histogram.ts';
 import { PinnedThread, type PinnedThreadOptions } from '../threads/pinned-thread.ts';
@@ -40,9 +40,7 @@ class PinnedChild extends ThreadChild<PinnedThread> {
 export function pinnedActor(options: PinnedActorOptions): PinnedActorSpec {
   const thread = new PinnedThread({ ...options, name: options.id });
   return {
-    id: options.id,
-    restart: options.restart ?? 'permanent',
-    ...(options.backoff !== undefined && { backoff: options.backoff }),
+    ...policyOf(options),
     thread,
     place: (runtime, _parent, path) =>
       new PinnedChild(runtime, path, thread, 'pinned', options.shutdownMs ?? SHUTDOWN_MS),

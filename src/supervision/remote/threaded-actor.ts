@@ -9,7 +9,7 @@ import { within } from '../deadline.ts';
 import { type ActorInfo, type FailureInfo, failureInfo } from '../inspect.ts';
 import type { MailboxPolicy } from '../mailbox.ts';
 import type { Runtime } from '../runtime.ts';
-import { type ActorSpec, type ChildSpec, type FullRef, LateRef } from '../spec.ts';
+import { type ActorSpec, type ChildSpec, type FullRef, LateRef, policyOf } from '../spec.ts';
 import type { ExitReason } from '../strategy.ts';
 import { WatcherSet } from '../watch.ts';
 import type { Link } from './link.ts';
@@ -47,10 +47,7 @@ export interface PlaceOrder {
 export function threadedActor<M>(options: ThreadedActorOptions): ActorSpec<M> {
   const ref = new LateRef<M>(options.id);
   return {
-    id: options.id,
-    restart: options.restart ?? 'permanent',
-    ...(options.significant !== undefined && { significant: options.significant }),
-    ...(options.backoff !== undefined && { backoff: options.backoff }),
+    ...policyOf(options),
     ref,
     place(runtime, _parent, path) {
       const child = options.thread.child;
