@@ -49,12 +49,8 @@ export interface KlinePersistenceOptions {
 }
 
 type Message = PersistenceMessage<NamedBar>;
-
-interface State {
-  readonly machine: PersistenceState<NamedBar>;
-  readonly stored: number;
-  readonly batches: number;
-}
+type Effect = PersistenceEffect<NamedBar>;
+type State = PersistenceState<NamedBar>;
 
 const ANSWER_WITHIN_MS = 2_000;
 const STORE_WITHIN_MS = 3_000;
@@ -65,99 +61,121 @@ const LAST_FLUSH_MS = 5_000;
 
 /** Runs the persistence machine: its effects are questions to workers, one transaction at a time, the spill, and timers. */
 export function klinePersistence(options: KlinePersistenceOptions): Behaviour<Message, State> {
-  const { settings, link, spill } = options;
-  const counts = { stored: 0, batches: 0 };
-  const states = new SymbolStates(options.sinceUs);
-  let machine: PersistenceState<NamedBar> | undefined;
-  let trouble: string | undefined;
-  let spillTrouble: string | undefined;
+  return new Persistence(options);
+}
+
+/** What it knows outlives its lives: what went wrong in one is told in the next. */
+class Persistence implements Behaviour<Message, State> {
+  readonly #options: KlinePersistenceOptions;
+  readonly #states: SymbolStates;
+  readonly #counts = { stored: 0, batches: 0 };
+  #trouble: string | undefined;
+  #spillTrouble: string | undefined;
   /** Open bars are not spilled as they change: after an outage the newest of each is stored once. */
-  let isBehind = false;
+  #isBehind = false;
 
-  const workerOf = (worker: number) => options.workers().find((one) => one.worker === worker);
+  constructor(options: KlinePersistenceOptions) {
+    this.#options = options;
+    this.#states = new SymbolStates(options.sinceUs);
+  }
 
-  const keep = async (taken: readonly SymbolState[]): Promise<void> => {
-    const bars = namedBars(taken);
-    await link.use((store) => store.write(bars, progressOf(taken)));
-    counts.stored += bars.length;
-    counts.batches++;
-  };
-
-  const store = async (bars: readonly NamedBar[]): Promise<void> => {
-    const taken = states.take(bars);
-    await keep(isBehind ? [...taken, ...states.all()] : taken);
-    isBehind = false;
-  };
-
-  /** Of symbols in which nothing closed, the next batch will bring a newer state. */
-  const putAside = async (bars: readonly NamedBar[], isFirst: boolean): Promise<void> => {
-    isBehind = true;
-    const closing = states.take(bars).filter((state) => state.bars.some(({ closed }) => closed));
-    // The first of an outage has all symbols, so that a restart within it finds every one of them.
-    await spill.append([...(isFirst ? states.all() : []), ...closing.map((state) => states.whole(state))]);
-  };
-
-  const settle = (work: Promise<Message>, otherwise: Message, context: ActorContext<Message>): void => {
-    work.then(
-      (message) => context.self.tell(message),
-      () => context.self.tell(otherwise),
+  async init(context: ActorContext<Message>): Promise<State> {
+    const { settings, spill } = this.#options;
+    context.timers.every('period', settings.everyMs, { kind: 'period' });
+    const backlog = await spill.open().catch((error: Error) => {
+      this.#spillTrouble = error.message;
+      return 0;
+    });
+    const [started, effects] = startPersistence<NamedBar>(
+      this.#workers(),
+      {
+        ...{ answerWithinMs: ANSWER_WITHIN_MS, storeWithinMs: STORE_WITHIN_MS, probeMs: PROBE_MS },
+        pendingBars: settings.pendingBars,
+        latest: latestOfEach,
+      },
+      backlog,
     );
-  };
+    return this.#goOn(started, effects, context);
+  }
 
-  const blamePostgres = (error: Error): never => {
-    trouble = error.message;
-    throw error;
-  };
+  receive(state: State, message: Message, context: ActorContext<Message>): State {
+    const [current, before] = receive(state, { kind: 'workers', workers: this.#workers() });
+    const [next, effects] = receive(current, message);
+    return this.#goOn(next, [...before, ...effects], context);
+  }
 
-  const run = (effect: PersistenceEffect<NamedBar>, context: ActorContext<Message>): void => {
+  async end(state: State): Promise<void> {
+    const { link, readers, spill } = this.#options;
+    const flushed = await within(LAST_FLUSH_MS, this.#flush(state)).catch((error: Error) => error);
+    if (flushed === OVERDUE) this.#trouble = `the last bars were not stored within ${LAST_FLUSH_MS} ms`;
+    else if (flushed !== undefined) this.#trouble = flushed.message;
+    await Promise.all([link.close(), readers.close(), spill.close()]);
+  }
+
+  summary({ mode, turn, held }: State) {
+    return { mode, turn: turn.kind, ...this.#counts, inMemory: held.length, spill: this.#options.spill.standing };
+  }
+
+  #workers(): number[] {
+    return this.#options.workers().map(({ worker }) => worker);
+  }
+
+  #goOn(state: State, effects: readonly Effect[], context: ActorContext<Message>): State {
+    for (const effect of effects) this.#run(effect, context);
+    if (state.mode === 'flowing' && state.held.length === 0) this.#trouble = undefined;
+    const { bars: inSpill, damaged, unreadable } = this.#options.spill.standing;
+    this.#options.onStanding({
+      ...{ mode: state.mode, trouble: this.#trouble, spillTrouble: this.#spillTrouble },
+      ...{ inMemory: state.held.length, inSpill, lost: damaged + unreadable, stored: this.#counts.stored },
+    });
+    return state;
+  }
+
+  #run(effect: Effect, context: ActorContext<Message>): void {
+    const workerOf = (worker: number) => this.#options.workers().find((one) => one.worker === worker);
+    const { link, spill } = this.#options;
     switch (effect.kind) {
-      case 'ask-snapshot': {
-        const { worker } = effect;
+      case 'ask-snapshot':
         // One that does not answer is passed over at the deadline.
-        workerOf(worker)
+        workerOf(effect.worker)
           ?.snapshot()
           .then(
-            (snapshot) => context.self.tell({ kind: 'snapshot', worker, ...snapshot }),
+            (snapshot) => context.self.tell({ kind: 'snapshot', worker: effect.worker, ...snapshot }),
             () => undefined,
           );
         break;
-      }
       case 'set-timer':
         context.timers.once(effect.timer, effect.delayMs, { kind: effect.timer });
         break;
       case 'store':
-        settle(
-          store(effect.bars).then(() => ({ kind: 'stored' }), blamePostgres),
+        this.#ask(
+          this.#store(effect.bars).then(() => ({ kind: 'stored' })),
           { kind: 'store-failed' },
           context,
         );
         break;
       case 'spill':
-        settle(
-          putAside(effect.bars, effect.isFirst).then(
-            () => {
-              spillTrouble = undefined;
-              return { kind: 'spilled' };
-            },
-            (error: Error) => {
-              spillTrouble = error instanceof TapeworksError ? `${error.code}: ${error.message}` : error.message;
-              throw error;
-            },
-          ),
-          { kind: 'spill-refused' },
-          context,
+        this.#putAside(effect.bars, effect.isFirst).then(
+          () => {
+            this.#spillTrouble = undefined;
+            context.self.tell({ kind: 'spilled' });
+          },
+          (error: Error) => {
+            this.#spillTrouble = error instanceof TapeworksError ? `${error.code}: ${error.message}` : error.message;
+            context.self.tell({ kind: 'spill-refused' });
+          },
         );
         break;
       case 'probe':
-        settle(
-          link.use((store) => store.ping()).then(() => ({ kind: 'probed', ok: true }), blamePostgres),
+        this.#ask(
+          link.use((store) => store.ping()).then(() => ({ kind: 'probed', ok: true })),
           { kind: 'probed', ok: false },
           context,
         );
         break;
       case 'replay':
-        settle(
-          spill.replay(keep).then((left) => ({ kind: 'replayed', left }), blamePostgres),
+        this.#ask(
+          spill.replay((taken) => this.#keep(taken)).then((left) => ({ kind: 'replayed', left })),
           { kind: 'replay-failed' },
           context,
         );
@@ -166,68 +184,49 @@ export function klinePersistence(options: KlinePersistenceOptions): Behaviour<Me
         workerOf(effect.worker)?.tell({ kind: 'commit', reader: 'persistence', snapshot: effect.snapshot });
         break;
     }
-  };
+  }
+
+  /** What Postgres is asked to do ends in a message, and it is to blame where that is the other one. */
+  #ask(work: Promise<Message>, otherwise: Message, context: ActorContext<Message>): void {
+    work.then(
+      (message) => context.self.tell(message),
+      (error: Error) => {
+        this.#trouble = error.message;
+        context.self.tell(otherwise);
+      },
+    );
+  }
+
+  async #keep(taken: readonly SymbolState[]): Promise<void> {
+    const bars = namedBars(taken);
+    await this.#options.link.use((store) => store.write(bars, progressOf(taken)));
+    this.#counts.stored += bars.length;
+    this.#counts.batches++;
+  }
+
+  async #store(bars: readonly NamedBar[]): Promise<void> {
+    const taken = this.#states.take(bars);
+    await this.#keep(this.#isBehind ? [...taken, ...this.#states.all()] : taken);
+    this.#isBehind = false;
+  }
+
+  /** Of symbols in which nothing closed, the next batch will bring a newer state. */
+  async #putAside(bars: readonly NamedBar[], isFirst: boolean): Promise<void> {
+    this.#isBehind = true;
+    const closing = this.#states.take(bars).filter((state) => state.bars.some(({ closed }) => closed));
+    // The first of an outage has all symbols, so that a restart within it finds every one of them.
+    const whole = closing.map((state) => this.#states.whole(state));
+    await this.#options.spill.append([...(isFirst ? this.#states.all() : []), ...whole]);
+  }
 
   /** What the workers still have becomes durable before they end. */
-  const flush = async (): Promise<void> => {
+  async #flush({ mode, held }: State): Promise<void> {
     const snapshots = await Promise.all(
-      options.workers().map(async (worker) => ({ worker, ...(await worker.snapshot()) })),
+      this.#options.workers().map(async (worker) => ({ worker, ...(await worker.snapshot()) })),
     );
-    const bars = [...(machine?.held ?? []), ...snapshots.flatMap((one) => one.bars)];
-    if (bars.length > 0 && machine?.mode === 'flowing') {
-      if ((await within(LAST_STORE_MS, store(bars)).catch(() => OVERDUE)) === OVERDUE) await putAside(bars, true);
-    } else if (bars.length > 0) await putAside(bars, true);
+    const bars = [...held, ...snapshots.flatMap((one) => one.bars)];
+    const store = () => within(LAST_STORE_MS, this.#store(bars)).catch(() => OVERDUE);
+    if (bars.length > 0 && (mode !== 'flowing' || (await store()) === OVERDUE)) await this.#putAside(bars, true);
     for (const { worker, snapshot } of snapshots) worker.tell({ kind: 'commit', reader: 'persistence', snapshot });
-  };
-
-  const report = (next: PersistenceState<NamedBar>): void => {
-    machine = next;
-    if (next.mode === 'flowing' && next.held.length === 0) trouble = undefined;
-    const { bars: inSpill, damaged, unreadable } = spill.standing;
-    const standing = { inMemory: next.held.length, inSpill, lost: damaged + unreadable, stored: counts.stored };
-    options.onStanding({ mode: next.mode, trouble, spillTrouble, ...standing });
-  };
-
-  return {
-    async init(context) {
-      context.timers.every('period', settings.everyMs, { kind: 'period' });
-      const workers = options.workers().map(({ worker }) => worker);
-      const backlog = await spill.open().catch((error: Error) => {
-        spillTrouble = error.message;
-        return 0;
-      });
-      const [started, effects] = startPersistence<NamedBar>(
-        workers,
-        {
-          ...{ answerWithinMs: ANSWER_WITHIN_MS, storeWithinMs: STORE_WITHIN_MS, probeMs: PROBE_MS },
-          pendingBars: settings.pendingBars,
-          latest: latestOfEach,
-        },
-        backlog,
-      );
-      for (const effect of effects) run(effect, context);
-      report(started);
-      return { machine: started, ...counts };
-    },
-    receive(state, message, context) {
-      const workers = options.workers().map(({ worker }) => worker);
-      const [current, before] = receive(state.machine, { kind: 'workers', workers });
-      const [next, effects] = receive(current, message);
-      for (const effect of [...before, ...effects]) run(effect, context);
-      report(next);
-      return { machine: next, ...counts };
-    },
-    async end() {
-      const flushed = await within(LAST_FLUSH_MS, flush()).catch((error: Error) => error);
-      if (flushed === OVERDUE) trouble = `the last bars were not stored within ${LAST_FLUSH_MS} ms`;
-      else if (flushed !== undefined) trouble = flushed.message;
-      await Promise.all([link.close(), options.readers.close(), spill.close()]);
-    },
-    summary: ({ machine: { mode, turn, held }, stored, batches }) => ({
-      mode,
-      turn: turn.kind,
-      ...{ stored, batches, inMemory: held.length },
-      spill: spill.standing,
-    }),
-  };
+  }
 }
