@@ -1,5 +1,6 @@
 // What would keep a start from succeeding, found before anything is started: one sentence and its remedy, not a cascade.
-import { resolve } from 'node:path';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 import { type ErrorCode, TapeworksError } from '../protocols/errors/index.ts';
 import { TokenFile } from '../protocols/token-file.ts';
 import type { Configuration } from '../supervision/topology/load.ts';
@@ -45,14 +46,33 @@ export function judgeSecrets({ kernel }: Configuration): Finding[] {
   return wrong;
 }
 
+const VENUES_FILE = 'venues';
+const VENUES = { simulated: 'simulated', real: 'real' } as const;
+
+/** Notes where the data comes from: made-up prices and real ones must never share a history. */
+export function noteVenues(data: string, isLive: boolean): void {
+  mkdirSync(data, { recursive: true });
+  writeFileSync(join(data, VENUES_FILE), `${isLive ? VENUES.real : VENUES.simulated}\n`);
+}
+
+function refuseMixture(data: string, isLive: boolean): void {
+  const path = join(data, VENUES_FILE);
+  const noted = existsSync(path) ? readFileSync(path, 'utf8').trim() : undefined;
+  const [here, wanted] = isLive ? [VENUES.simulated, VENUES.real] : [VENUES.real, VENUES.simulated];
+  if (noted !== here) return;
+  const text = `${data} holds data of ${here} venues, and this start is for ${wanted} ones`;
+  throw new TapeworksError('TW_DATA_OF_OTHER_VENUES', text);
+}
+
 /** Throws the first thing that stands in the way of a start. */
-export async function preflight(config: Configuration, isLive: boolean): Promise<void> {
+export async function preflight(config: Configuration, isLive: boolean, isReset: boolean): Promise<void> {
   const { data, spill, needs, ports } = placesOf(config);
   const holder = probeClaims(data, spill).find(({ owner }) => owner.isAlive && owner.pid !== process.pid);
   if (holder !== undefined) {
     const text = `tapeworks already runs on ${data}, as process ${holder.owner.pid}`;
     throw new TapeworksError('TW_ALREADY_RUNNING', text);
   }
+  if (!isReset) refuseMixture(data, isLive);
   const [secret] = judgeSecrets(config);
   if (secret !== undefined) throw new TapeworksError(secret.code, secret.text);
   const folders = (['data', 'spill'] as const).map((use) => probeFolder(use, use === 'data' ? data : spill));

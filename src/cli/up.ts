@@ -14,14 +14,14 @@ import { venueNamed } from '../venues/index.ts';
 import { readArguments } from './arguments.ts';
 import { type Command, EXIT, type Options } from './command.ts';
 import { CONFIG_OPTION, KNOWN, type ReadConfiguration, readConfiguration, reportIssues } from './configuration.ts';
-import { placesOf, preflight } from './preflight.ts';
+import { noteVenues, placesOf, preflight } from './preflight.ts';
 import { Progress } from './progress.ts';
 import { serverUrl } from './server-url.ts';
 
 const OPTIONS = {
   config: CONFIG_OPTION,
   live: { type: 'boolean', default: false, about: 'connect to the real venues instead of simulated ones' },
-  reset: { type: 'boolean', default: false, about: 'forget all data first' },
+  reset: { type: 'boolean', default: false, about: 'forget all that is in the data folder first' },
   json: { type: 'boolean', default: false, about: 'print one JSON object when ready' },
 } as const satisfies Options;
 
@@ -56,7 +56,7 @@ Starts everything that the configuration asks for: Postgres and Redis where none
     const options: Settings = { folder: values.config, live: values.live, reset: values.reset, json: values.json };
     const read = await readConfiguration(options.folder, options.folder);
     if (!read.ok) return reportIssues(read.issues, options.json);
-    await preflight(read.value.config, options.live);
+    await preflight(read.value.config, options.live, options.reset);
     return up(read.value, options);
   },
 };
@@ -82,6 +82,7 @@ async function up(read: ReadConfiguration, options: Settings): Promise<number> {
   try {
     const { data } = placesOf(read.config);
     if (options.reset) forgetData(data);
+    noteVenues(data, options.live);
     const [postgres, redis, venues] = await allEnded([
       progress.step('Postgres', () =>
         server(providePostgres, 'DATABASE_URL', data, read.config.kernel.servers.postgres, stops, log),

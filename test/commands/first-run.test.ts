@@ -62,6 +62,15 @@ describe('a first start', () => {
     expectSentence(err, 'TW_DISK_FULL', 'cannot be written to: ENOSPC');
   });
 
+  it('does not mix real prices into what simulated venues made, nor the other way round', async () => {
+    writeFileSync(join(place.data, 'venues'), 'simulated\n');
+    const real = await place.run(['up', '--live']);
+    expect(real.code).toBe(1);
+    expectSentence(real.err, 'TW_DATA_OF_OTHER_VENUES', 'holds data of simulated venues');
+    writeFileSync(join(place.data, 'venues'), 'real\n');
+    expectSentence((await place.run(['up'])).err, 'TW_DATA_OF_OTHER_VENUES', 'holds data of real venues');
+  });
+
   it('with a wrong file shows the line, and starts nothing', async () => {
     place.edit('batchRows: 8000', 'batchRows: 0');
     const { code, err } = await place.run(['up']);

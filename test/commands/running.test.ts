@@ -39,6 +39,10 @@ describe('a running program', () => {
     expect((await place.run(['status'])).code).not.toBe(69);
   });
 
+  it('has noted where its data comes from', () => {
+    expect(readFileSync(join(place.data, 'venues'), 'utf8')).toBe('simulated\n');
+  });
+
   it('is named to a second one that wants its ports', async () => {
     const other = await Workplace.make(place.ports);
     const { code, err } = await other.run(['up']);

@@ -80,10 +80,11 @@ describe('the klines table', () => {
     );
     const span = { venue: 'binance', fromUs: bar(1).closeUs, toUs: bar(4).openUs };
     expect(await store.markGaps({ ...span, symbol: 'MARKED', intervals: ['1m'] })).toBe(2);
-    const query = { venue: 'binance', fromUs: bar(0).openUs, toUs: bar(9).openUs, limit: 10 };
+    const query = { venue: 'binance', fromUs: bar(0).openUs, toUs: bar(9).openUs, limit: 10, lasting: [] };
     const gaps = [1, 3].map((minute) => ({ symbol: 'MARKED', interval: '1m', openUs: bar(minute).openUs }));
     expect(await store.gaps({ ...query, without: [] })).toEqual({ bars: gaps, total: 2 });
     expect(await store.gaps({ ...query, without: ['MARKED 1m'] })).toEqual({ bars: [], total: 2 });
+    expect(await store.gaps({ ...query, without: [], lasting: ['MARKED 1m'] })).toEqual({ bars: gaps, total: 0 });
     expect(await store.fill([0, 1].map((minute) => named('MARKED', bar(minute, { trades: 99n }))))).toBe(1);
     expect(
       (await page('MARKED', 9)).map(({ bar: { quality, revision, trades } }) => [quality, revision, trades]),

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Interval } from '../../protocols/kline.ts';
-import type { DeepSpan, GapBar } from '../kline-persistence/gap-bars.ts';
+import type { DeepSpan, GapBar, GapQuery } from '../kline-persistence/gap-bars.ts';
 import type { KlineStore } from '../kline-persistence/store.ts';
 import { GapHealer, pagesOf } from './gap-healer.ts';
 
@@ -64,5 +64,48 @@ describe('a span that is out of the reach of its worker', () => {
     expect(taken).toEqual([1]);
     await turn(12);
     expect(marked).toHaveLength(1);
+  });
+});
+
+describe('gap bars that the venue has not', () => {
+  it('are asked for again, later and later, and no longer counted once that is clear', async () => {
+    const clock = { ms: 0 };
+    const asked: number[] = [];
+    const series = 'BTCUSDT 1s';
+    const store = {
+      gaps: async ({ without, lasting }: GapQuery) => ({
+        bars: without.includes(series) ? [] : [gap(10)],
+        total: lasting.includes(series) ? 0 : 1,
+      }),
+    } as unknown as KlineStore;
+    const healer = new GapHealer({
+      venue: 'binance',
+      settings: () => ({ enabled: true, everyMs: 1_000, afterMs: 10_000, lookBackMs: 60_000 }),
+      use: (work) => work(store),
+      release: async () => {},
+      history: {
+        ...{ weight: 2, pageMax: 1000 },
+        fetch: async () => {
+          asked.push(clock.ms / 1000);
+          return { ok: true, value: [], usedWeight: undefined };
+        },
+      },
+      restUrl: () => 'http://127.0.0.1:1',
+      budget: { perMinute: 10_000, share: 1 },
+      nameOf: () => undefined,
+      taken: () => {},
+      nowUs: () => NOW_US,
+      nowMs: () => clock.ms,
+    });
+    const counted: number[] = [];
+    for (let second = 0; second <= 8; second++) {
+      clock.ms = second * 1000;
+      healer.begin();
+      healer.look();
+      await healer.end();
+      counted.push(healer.stats.gaps);
+    }
+    expect(asked).toEqual([0, 1, 3, 7]);
+    expect(counted).toEqual([1, 1, 1, 1, 0, 0, 0, 0, 0]);
   });
 });

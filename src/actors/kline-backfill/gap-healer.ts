@@ -44,7 +44,7 @@ export interface GapHealerOptions {
 }
 
 export interface HealStats {
-  /** Stored gap bars that are old enough to be healed and are still there after the last turn. */
+  /** Stored gap bars that are old enough to be healed, and that the venue may have: still there after the last turn. */
   readonly gaps: number;
   readonly healed: number;
   /** Questions to the venue that brought nothing, and turns that the database ended. */
@@ -62,6 +62,8 @@ interface Page {
 const BARS_PER_TURN = 5_000;
 const PAGES_PER_TURN = 20;
 const SERIES_WAITING_MAX = 1_000;
+/** A venue that has said so often that it has no such bars is believed: it is asked on, but nobody waits for it. */
+const LASTING_TRIES = 3;
 const DEEP_MAX = 20_000;
 
 export class GapHealer {
@@ -146,7 +148,9 @@ export class GapHealer {
     const now = nowUs();
     const without = [...this.#later].filter(([, { atMs }]) => atMs > nowMs()).map(([series]) => series);
     const span = { fromUs: now - BigInt(lookBackMs) * 1000n, toUs: now - BigInt(afterMs) * 1000n };
-    const { bars, total } = await use((store) => store.gaps({ venue, ...span, without, limit: BARS_PER_TURN }));
+    const lasting = [...this.#later].filter(([, { tries }]) => tries >= LASTING_TRIES).map(([series]) => series);
+    const query = { venue, ...span, without, lasting, limit: BARS_PER_TURN };
+    const { bars, total } = await use((store) => store.gaps(query));
     this.#stats = { ...this.#stats, gaps: total };
     for (const page of pagesOf(bars, history.pageMax).slice(0, PAGES_PER_TURN)) {
       if (this.#isEnded || waitFor(this.#budget, history.weight, nowMs()) > 0) return;

@@ -10,6 +10,8 @@ export interface GapQuery {
   readonly toUs: bigint;
   /** Series to leave out, as `SYMBOL interval`. */
   readonly without: readonly string[];
+  /** Series that are not counted: what is left of them stays as it is. */
+  readonly lasting: readonly string[];
   readonly limit: number;
 }
 
@@ -33,7 +35,8 @@ const GAPS_COUNTED_MAX = 100_000;
 const WHERE = `venue = $1 AND closed AND quality = 'gap' AND close_time >= $2 AND close_time < $3`;
 const FIND = `SELECT symbol, "interval", extract(epoch from open_time)::text AS open FROM klines
 WHERE ${WHERE} AND (symbol || ' ' || "interval") <> ALL($4::text[]) ORDER BY close_time LIMIT $5`;
-const COUNT = `SELECT count(*)::int AS gaps FROM (SELECT 1 FROM klines WHERE ${WHERE} LIMIT ${GAPS_COUNTED_MAX}) found`;
+const COUNT = `SELECT count(*)::int AS gaps FROM (SELECT 1 FROM klines
+WHERE ${WHERE} AND (symbol || ' ' || "interval") <> ALL($4::text[]) LIMIT ${GAPS_COUNTED_MAX}) found`;
 /** Stored bars that lack trades which came too late for the kernel: they are gaps until the venue has been asked. */
 const MARK = `UPDATE klines SET quality = 'gap', revision = revision + 1
 WHERE venue = $1 AND symbol = $2 AND "interval" = ANY($3::text[]) AND open_time <= $5 AND close_time >= $4
@@ -50,8 +53,8 @@ export async function findGaps(client: pg.Client, query: GapQuery): Promise<GapB
   );
 }
 
-export async function countGaps(client: pg.Client, { venue, fromUs, toUs }: GapQuery): Promise<number> {
-  const { rows } = await client.query<{ gaps: number }>(COUNT, [venue, timeText(fromUs), timeText(toUs)]);
+export async function countGaps(client: pg.Client, { venue, fromUs, toUs, lasting }: GapQuery): Promise<number> {
+  const { rows } = await client.query<{ gaps: number }>(COUNT, [venue, timeText(fromUs), timeText(toUs), lasting]);
   return rows[0]?.gaps ?? 0;
 }
 

@@ -22,6 +22,11 @@ export const COMMAND_ERRORS = {
     remedy:
       'See it with `tapeworks status`, or stop it; for a second one set other ports and another `data` in kernel.yaml.',
   },
+  TW_DATA_OF_OTHER_VENUES: {
+    means: 'The data folder holds what simulated venues made, and the start is for real ones, or the other way round.',
+    remedy:
+      'Name another data folder, and database, in kernel.yaml for these; or forget what is there with --reset, which leaves servers of your own as they are.',
+  },
   TW_UNEXPECTED: {
     means: 'A command met something that it has no word for: a defect of the program.',
     remedy: 'Report it with the lines above.',
