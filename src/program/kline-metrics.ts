@@ -60,26 +60,45 @@ export function klineMetrics({ standing, symbols, unserved, healing }: KlineFigu
 }
 
 /** What health says of bars that wait; nothing while they are stored as they change. */
-export function standingReasons(standing: BarsStanding | undefined): string[] {
+function standingReasons(standing: BarsStanding | undefined): string[] {
   if (standing === undefined) return [];
   const { mode, inMemory, inSpill, lost, trouble, spillTrouble } = standing;
   const where = `${inSpill} closed bars wait in the spill, ${inMemory} bars in memory`;
   return [
-    ...(mode === 'out' ? [`Postgres is out (${trouble ?? 'no answer yet'}): ${where}`] : []),
+    ...(mode === 'out' ? [`${trouble ?? 'Postgres has not answered yet'}: ${where}`] : []),
     ...(mode === 'draining' ? [`Postgres is back: ${where}`] : []),
     ...(mode !== 'flowing' && spillTrouble !== undefined ? [`the spill takes no bars: ${spillTrouble}`] : []),
     ...(lost > 0 ? [`${lost} spilled states of symbols were damaged: see \`tapeworks spill verify\``] : []),
   ];
 }
 
+/** The log has one line when bars begin to wait, one for each new reason, and one when all are stored. */
+export function standingNews(before: BarsStanding | undefined, now: BarsStanding): string[] {
+  const mode = before?.mode ?? 'flowing';
+  if (now.mode === 'out' && (mode !== 'out' || now.trouble !== before?.trouble))
+    return [`bars: ${standingReasons(now).join('; ')}`];
+  return now.mode === 'flowing' && mode !== 'flowing'
+    ? ['bars: Postgres takes them again; all that waited are stored']
+    : [];
+}
+
 /** What health says of stored gaps that the trades' repair has left. */
-export function healingReasons(healing: HealStats | undefined): string[] {
+function healingReasons(healing: HealStats | undefined): string[] {
   if (healing === undefined || healing.gaps === 0) return [];
   const { gaps, trouble } = healing;
   return [`${gaps} gap bars being healed${trouble === undefined ? '' : ` (${trouble.slice(0, 200)})`}`];
 }
 
 /** What health says of symbols for which no connection has a stream left. */
-export function unservedReasons(names: readonly string[]): string[] {
+function unservedReasons(names: readonly string[]): string[] {
   return names.length === 0 ? [] : [`TW_KLINE_NO_STREAM_LEFT: ${someOf(names)}`];
+}
+
+/** What health says of storing, healing and streams. */
+export function planeReasons(
+  standing: BarsStanding | undefined,
+  healing: HealStats | undefined,
+  unserved: readonly string[],
+): string[] {
+  return [...standingReasons(standing), ...healingReasons(healing), ...unservedReasons(unserved)];
 }

@@ -28,7 +28,7 @@ import { idleOf } from './books-plane.ts';
 import { FeedShares } from './feed-shares.ts';
 import { gapHealers, healingOf } from './gap-healing.ts';
 import { clocksOf, klineDesk, type StaffedLine } from './kline-desk.ts';
-import { healingReasons, klineMetrics, standingReasons, unservedReasons } from './kline-metrics.ts';
+import { klineMetrics, planeReasons, standingNews } from './kline-metrics.ts';
 import { type KlineRecovery, recoveries } from './kline-recovery.ts';
 import { KlineSymbols } from './kline-symbols.ts';
 import { KlineWatch } from './kline-watch.ts';
@@ -194,9 +194,7 @@ export class KlinesPlane {
       ...(waiting > 0 ? [`${waiting} of ${all.length} symbols wait for trades or for their worker`] : []),
       ...(postgres.state === 'down' ? [`bars are served and not stored: ${postgres.code}`] : []),
       ...this.watch.reasons(),
-      ...standingReasons(this.#standing),
-      ...healingReasons(healingOf(this.#healers)),
-      ...unservedReasons(this.shares.unserved()),
+      ...planeReasons(this.#standing, healingOf(this.#healers), this.shares.unserved()),
     ];
     return [{ name: 'klines', status: reasons.length === 0 ? 'OK' : 'DEGRADED', reason: reasons.join('; ') }];
   }
@@ -305,6 +303,7 @@ export class KlinesPlane {
       spill: this.#spill,
       sinceUs: (venue, symbol) => this.symbols.byName(venue, symbol)?.sinceUs ?? this.#times.nowUs(venue),
       onStanding: (standing) => {
+        for (const news of standingNews(this.#standing, standing)) this.#options.onWarning(news);
         this.#standing = standing;
       },
     });

@@ -50,6 +50,7 @@ export interface LaneCounts {
   readonly commits: number;
   readonly trimmedByKernel: number;
   readonly groupRecreations: number;
+  readonly streamResets: number;
   readonly spillLost: number;
   readonly spillRecovered: number;
   readonly tornTails: number;

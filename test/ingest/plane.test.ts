@@ -114,9 +114,11 @@ describe('under extreme pressure', () => {
       // Nothing can be made durable here, so there is nothing to wait for.
       stopMs: 100,
     };
-    await rig.withPlane(more, async (plane) => {
+    const warnings: string[] = [];
+    await rig.withPlane({ ...more, warn: (text) => warnings.push(text) }, async (plane) => {
       await until('quotes are dropped', () => counts(plane).dropped > 0);
       expect(plane.health.state).toBe('red');
+      expect(warnings.at(-1)).toMatch(/^events: reading has stopped, the spill refuses: TW_SPILL_FULL: /);
       expect(counts(plane)).toMatchObject({ stored: 0, spilled: 0 });
     });
     const dropped = Number(await rig.client.hget('events:ledger', 'dropped'));

@@ -63,6 +63,26 @@ describe('entries that consumers left behind', () => {
   });
 });
 
+describe('a stream that Redis has lost', () => {
+  it('is told of, with what had been there, and read on', async () => {
+    const warnings: string[] = [];
+    await rig.withPlane({ warn: (text) => warnings.push(text) }, async (plane) => {
+      await rig.send(...rig.trades(30));
+      await settled(plane, 30);
+      await rig.client.flushall();
+      await rig.send(...rig.trades(4));
+      await until('it was seen', () => counts(plane).streamResets === 1);
+      const { health } = plane.snapshot().lanes[0]!;
+      expect(health.state).not.toBe('green');
+      expect(health.reasons.join()).toMatch(/Redis had 30 entries of the stream and has \d+: flushed/);
+      await settled(plane, 4);
+    });
+    expect(warnings.join('\n')).toMatch(/events: Redis had 30 entries .*; 0 had not been read/);
+    expect(warnings.join('\n')).toMatch(/events is read again, after \d+ s/);
+    expect(await rig.storedCount()).toBe(34);
+  });
+});
+
 describe('the ledger', () => {
   it('balances after the group was destroyed and every entry came again', async () => {
     await rig.withPlane({}, async (plane) => {

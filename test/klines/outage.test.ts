@@ -57,6 +57,14 @@ describe('bars while Postgres is out', () => {
     const closed = `SELECT symbol FROM klines WHERE closed AND quality = 'complete' GROUP BY symbol HAVING count(*) >= 2`;
     await it.place.untilRows(closed, (rows) => rows >= 4);
     await it.reported('health', ({ health }) => health.status === 'OK');
+    await it.place.query('ALTER TABLE klines RENAME TO klines_away');
+    await it.reported('Postgres that answers and refuses', ({ health }) =>
+      /Postgres does not take our bars \(SQLSTATE 42P01: .*\): .* closed bars wait/.test(health.reason),
+    );
+    await it.place.query('ALTER TABLE klines_away RENAME TO klines');
+    await it.reported('health', ({ health }) => health.status === 'OK');
+    expect(it.program.log).toMatch(/bars: Postgres does not take our bars/);
+    expect(it.program.log).toMatch(/bars: Postgres takes them again; all that waited are stored/);
     await it.place.postgres.stop();
     await it.reported('bars in the spill', ({ persistence }) => persistence.spill.bars >= 8);
     await it.reported('health says so', ({ health }) =>

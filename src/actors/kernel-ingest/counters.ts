@@ -43,6 +43,7 @@ export class IngestCounters {
   commits = 0;
   trimmedByKernel = 0;
   groupRecreations = 0;
+  streamResets = 0;
   spillLost = 0;
   spillRecovered = 0;
   tornTails = 0;

@@ -10,6 +10,8 @@ export interface LaneEvidence {
   readonly unread: string | undefined;
   /** Segments that lost records, and that nobody has looked at. */
   readonly damage: readonly string[];
+  /** Redis was found without what it had, not long ago. */
+  readonly reset: string | undefined;
   /** What is unsafe about Redis' settings. */
   readonly unsafe: readonly string[];
   readonly silentModules: readonly string[];
@@ -17,13 +19,17 @@ export interface LaneEvidence {
 
 /** One verdict over all of them, with everything that a person needs who is woken up by it. */
 export function laneHealth(evidence: LaneEvidence): LaneHealth {
-  const { sink, spill, spillingForMs, unread, damage, unsafe, silentModules } = evidence;
+  const { sink, spill, spillingForMs, unread, damage, reset, unsafe, silentModules } = evidence;
   const spilled = `${spill.records} events are in the spill, ${megabytes(spill.bytes)} of ${megabytes(spill.maxBytes)}`;
   const red = [
     ...(unread === undefined ? [] : [`Redis: ${unread}`]),
     ...damage.map((text) => `TW_SPILL_DAMAGED ${text} (tapeworks spill verify)`),
   ];
-  const yellow = [...unsafe, ...silentModules.map((name) => `module ${name} is silent`)];
+  const yellow = [
+    ...(reset === undefined ? [] : [reset]),
+    ...unsafe,
+    ...silentModules.map((name) => `module ${name} is silent`),
+  ];
   const reasons = [
     ...sink.reasons,
     ...(spillingForMs === undefined ? [] : [`${spilled}, for ${seconds(spillingForMs)}`]),

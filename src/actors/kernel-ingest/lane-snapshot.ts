@@ -6,8 +6,8 @@ export function laneSnapshot(pipeline: Pipeline): LaneSnapshot {
   const { counters, facts, health, spill, mode, inFlight, stream, liveness } = pipeline;
   const { read, redelivered, claimed, acked, ackMissing, stored, duplicates, spilled, replayed, replayDuplicates } =
     counters;
-  const { dropped, trimmed, commits, trimmedByKernel, groupRecreations, spillLost, spillRecovered, tornTails } =
-    counters;
+  const { dropped, trimmed, commits, trimmedByKernel, groupRecreations, streamResets } = counters;
+  const { spillLost, spillRecovered, tornTails } = counters;
   return {
     stream,
     mode,
@@ -15,7 +15,8 @@ export function laneSnapshot(pipeline: Pipeline): LaneSnapshot {
     health,
     counts: {
       ...{ read, redelivered, claimed, acked, ackMissing, stored, duplicates, spilled, replayed, replayDuplicates },
-      ...{ dropped, trimmed, commits, trimmedByKernel, groupRecreations, spillLost, spillRecovered, tornTails },
+      ...{ dropped, trimmed, commits, trimmedByKernel, groupRecreations, streamResets },
+      ...{ spillLost, spillRecovered, tornTails },
     },
     deadLetters: Object.fromEntries(counters.deadLetters),
     spill,

@@ -93,6 +93,11 @@ const COUNTERS: readonly (readonly [string, string, (lane: LaneSnapshot) => numb
     ({ counts }) => counts.trimmed,
   ],
   ['kernel_redis_group_recreated_total', 'Times the consumer group was gone.', ({ counts }) => counts.groupRecreations],
+  [
+    'kernel_redis_stream_reset_total',
+    'Times that Redis had lost the stream, or was back with an older one.',
+    ({ counts }) => counts.streamResets,
+  ],
   ['kernel_pg_commit_total', 'Batches committed.', ({ counts }) => counts.commits],
   ['kernel_pg_stored_total', 'Events stored for the first time.', ({ counts }) => counts.stored],
   ['kernel_pg_conflict_total', 'Events that were stored already.', ({ counts }) => counts.duplicates],

@@ -32,6 +32,8 @@ export interface PipelineOptions {
 
 const BURY_RETRY_MS = 500;
 const HOUSEKEEPING_MS = 1_000;
+/** Long enough for a person to see it; the counter keeps it for the alert. */
+const RESET_SHOWN_MS = 15 * 60_000;
 
 /** The key of a shard's stream: `events`, or `events:0` where there are several. */
 function streamKey({ stream, shard, shards }: KernelIngestSettings): string {
@@ -55,6 +57,7 @@ export class Pipeline {
   #housekeeping: NodeJS.Timeout | undefined;
   #trimmedAt = 0;
   #closed = false;
+  #reset: { readonly atMs: number; readonly text: string } | undefined;
   /** Since when events spill, and the reason that was last told. */
   #spilling: { readonly sinceMs: number; readonly told: string } | undefined;
 
@@ -160,7 +163,9 @@ export class Pipeline {
       ),
       ...this.#spill.unreadable,
     ];
+    const before = this.#facts;
     this.#facts = await this.#redis.facts();
+    if (before !== undefined && this.#facts.added < before.added) this.#tellOfReset(before, this.#facts);
     const mode = this.#lane?.state.mode;
     if (mode === 'flowing' && this.#reader?.state.phase === 'live') {
       this.counters.spillRecovered += await refetchLost(
@@ -173,6 +178,15 @@ export class Pipeline {
       await this.#store.prepare();
     }
     if (performance.now() - this.#trimmedAt >= this.#options.reader.trimEveryMs) await this.#trim();
+  }
+
+  /** What was not read then is gone, and the ledger begins anew: nothing else would ever show it. */
+  #tellOfReset(before: StreamFacts, now: StreamFacts): void {
+    this.counters.streamResets++;
+    const unread = before.lag === undefined ? 'an unknown number' : String(before.lag);
+    const text = `Redis had ${before.added} entries of the stream and has ${now.added}: flushed, deleted or restored; ${unread} had not been read`;
+    this.#reset = { atMs: performance.now(), text };
+    this.#options.warn(`${this.stream}: ${text}`);
   }
 
   async #trim(): Promise<void> {
@@ -205,15 +219,17 @@ export class Pipeline {
 
   /** The log has one line when events begin to spill, one for each new reason, and one when all is stored. */
   #tellOfPostgres(): void {
-    const { mode, trouble } = this.#lane!.state;
+    const { mode, trouble, blocked } = this.#lane!.state;
     if (mode === 'flowing') {
       if (this.#spilling === undefined) return;
       const after = seconds(performance.now() - this.#spilling.sinceMs);
       this.#spilling = undefined;
       this.#options.warn(`${this.stream}: Postgres takes rows again; all that was spilled is stored, after ${after}`);
     } else if (mode === 'draining') this.#spilling ??= { sinceMs: performance.now(), told: '' };
-    else if (trouble !== undefined && trouble.reason !== this.#spilling?.told) {
-      this.#spilling = { sinceMs: this.#spilling?.sinceMs ?? performance.now(), told: trouble.reason };
+    else if (trouble !== undefined) {
+      const told = `${trouble.reason}${blocked === undefined ? '' : ', blocked'}`;
+      if (told === this.#spilling?.told) return;
+      this.#spilling = { sinceMs: this.#spilling?.sinceMs ?? performance.now(), told };
       this.#options.warn(`${this.stream}: ${this.#lane!.health.reasons.join('; ')}`);
     }
   }
@@ -221,11 +237,14 @@ export class Pipeline {
   get health(): LaneHealth {
     const { trouble, phase } = this.#reader?.state ?? { trouble: 'the reader has not started', phase: 'resting' };
     const isUnread = phase === 'resting' || phase === 'preparing';
+    const since = this.#reader?.unreadForMs === undefined ? '' : `, for ${seconds(this.#reader.unreadForMs)}`;
+    const resetAgoMs = this.#reset === undefined ? Number.POSITIVE_INFINITY : performance.now() - this.#reset.atMs;
     return laneHealth({
+      reset: resetAgoMs < RESET_SHOWN_MS ? `${this.#reset!.text}, ${seconds(resetAgoMs)} ago` : undefined,
       sink: this.#lane?.health ?? { state: 'red', reasons: ['the sink has not started'] },
       spill: { ...this.spill, maxBytes: this.#options.yard.settings.maxBytes },
       spillingForMs: this.#spilling === undefined ? undefined : performance.now() - this.#spilling.sinceMs,
-      unread: isUnread ? (trouble ?? 'connecting') : undefined,
+      unread: isUnread ? `${trouble ?? 'connecting'}${since}` : undefined,
       damage: this.#damage,
       unsafe: this.#reader?.unsafe ?? [],
       silentModules: this.liveness.silent(this.#options.reader.modules, Date.now(), this.#startedMs),

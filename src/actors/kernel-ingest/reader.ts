@@ -23,6 +23,7 @@ import {
 import { controlReply } from './control-reply.ts';
 import type { IngestCounters } from './counters.ts';
 import { type DecodedEntries, decodeEntries, letterOf } from './decode-entries.ts';
+import { seconds } from './lane-health.ts';
 import type { Liveness } from './liveness.ts';
 import type { Answer, RedisStream } from './redis-stream.ts';
 import type { ReadEntry } from './row-parser.ts';
@@ -53,6 +54,8 @@ export interface ReaderOptions {
 
 /** Dead letters that go out in one step: Redis bounds the words of a command. */
 const LETTERS_MAX = 1_000;
+/** An outage may have as many reasons as there are attempts. */
+const REASONS_TOLD_MAX = 5;
 /** An entry that was being handled alone twice when the kernel ended is condemned on the third sight. */
 const ALONE_MAX = 2;
 
@@ -65,6 +68,8 @@ export class StreamReader {
   #closed = false;
   #claims = 0;
   #unsafe: readonly string[] = [];
+  /** Since when nothing can be read, and the reasons for it that the log has. */
+  #outage: { readonly sinceMs: number; readonly told: Set<string> } | undefined;
   readonly #claiming: NodeJS.Timeout;
   #rest: NodeJS.Timeout | undefined;
 
@@ -87,6 +92,11 @@ export class StreamReader {
 
   get state(): ReaderState {
     return this.#state;
+  }
+
+  /** How long nothing could be read; undefined while something can. */
+  get unreadForMs(): number | undefined {
+    return this.#outage === undefined ? undefined : performance.now() - this.#outage.sinceMs;
   }
 
   /** Takes back what the lane has made durable. */
@@ -130,6 +140,10 @@ export class StreamReader {
     const settings = { ...this.#options.settings, mayDrop: !this.#options.neverDrops };
     const [state, effects] = receiveReader(this.#state, message, settings);
     this.#state = state;
+    if (message.kind === 'read' && this.#outage !== undefined) {
+      this.#options.warn(`${this.#options.stream} is read again, after ${seconds(this.unreadForMs ?? 0)}`);
+      this.#outage = undefined;
+    }
     for (const effect of effects) this.#perform(effect);
   }
 
@@ -166,7 +180,12 @@ export class StreamReader {
     }
     const reason = error instanceof Error ? error.message : String(error);
     if (/NOGROUP|UNBLOCKED/.test(reason)) this.#options.counters.groupRecreations++;
-    if (this.#state.failuresInARow === 0) this.#options.warn(`reading ${this.#options.stream} failed: ${reason}`);
+    this.#outage ??= { sinceMs: performance.now(), told: new Set() };
+    const { told } = this.#outage;
+    if (!told.has(reason) && told.size < REASONS_TOLD_MAX) {
+      this.#options.warn(`reading ${this.#options.stream} failed: ${reason}`);
+      told.add(reason);
+    }
     this.#dispatch({ kind: 'failed', reason });
   }
 

@@ -102,6 +102,8 @@ describe('gap bars that the venue has not', () => {
       clock.ms = second * 1000;
       healer.begin();
       healer.look();
+      // All that it waits for is there already.
+      await new Promise((resolve) => setImmediate(resolve));
       await healer.end();
       counted.push(healer.stats.gaps);
     }

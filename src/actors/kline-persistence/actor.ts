@@ -3,6 +3,7 @@ import type { PartitionCommand } from '../../protocols/partition.ts';
 import type { KlinePersistenceSettings } from '../../protocols/topology.ts';
 import type { ActorContext, Behaviour } from '../../supervision/actor.ts';
 import { OVERDUE, within } from '../../supervision/deadline.ts';
+import { classifyFailure } from '../sink/sqlstate.ts';
 import type { BarSpill } from './bar-spill.ts';
 import {
   type PersistenceEffect,
@@ -191,7 +192,7 @@ class Persistence implements Behaviour<Message, State> {
     work.then(
       (message) => context.self.tell(message),
       (error: Error) => {
-        this.#trouble = error.message;
+        this.#trouble = refusalText(error);
         context.self.tell(otherwise);
       },
     );
@@ -229,4 +230,11 @@ class Persistence implements Behaviour<Message, State> {
     if (bars.length > 0 && (mode !== 'flowing' || (await store()) === OVERDUE)) await this.#putAside(bars, true);
     for (const { worker, snapshot } of snapshots) worker.tell({ kind: 'commit', reader: 'persistence', snapshot });
   }
+}
+
+/** A server that answers and refuses wants another remedy than one that is away. */
+function refusalText(error: unknown): string {
+  const failure = classifyFailure(error);
+  const isMisfit = failure.class === 'schema' || failure.class === 'data';
+  return `Postgres ${isMisfit ? 'does not take our bars' : 'is out'} (${failure.reason})`;
 }

@@ -114,10 +114,13 @@ export class SinkLane {
 
   #dispatch(message: SinkMessage): void {
     if (this.#closed) return;
-    const { mode, trouble } = this.#state;
+    const { mode, trouble, blocked } = this.#state;
     const [state, effects] = receiveSink(this.#state, message, this.#options.settings);
     this.#state = state;
-    if (state.mode !== mode || state.trouble?.reason !== trouble?.reason) this.#options.events.turned();
+    const isBlockedAsBefore = (state.blocked === undefined) === (blocked === undefined);
+    if (state.mode !== mode || state.trouble?.reason !== trouble?.reason || !isBlockedAsBefore) {
+      this.#options.events.turned();
+    }
     // A write goes out first: while the server works, the rest is done.
     for (const effect of effects) if (effect.kind === 'write') this.#perform(effect);
     for (const effect of effects) if (effect.kind !== 'write') this.#perform(effect);
@@ -199,7 +202,7 @@ export class SinkLane {
       return { kind: 'spilled', backlog: this.#options.spill.records };
     } catch (error) {
       if (!(error instanceof TapeworksError)) throw error;
-      return { kind: 'spill-refused', reason: error.message };
+      return { kind: 'spill-refused', reason: `${error.code}: ${error.message}` };
     }
   }
 

@@ -35,9 +35,11 @@ const DATA = new Set(['23502', '23514', '54000', '54001']);
 export function classifyFailure(error: unknown): WriteFailure {
   const { code, message } = error as { code?: string; message?: string };
   const state = typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) ? code : undefined;
-  const reason = state === undefined ? String(message ?? error) : `SQLSTATE ${state}: ${message}`;
   // Our own refusals are about the tables, such as a migration that was changed.
-  const failure = error instanceof TapeworksError ? 'schema' : classOf(state);
+  const isOurs = error instanceof TapeworksError;
+  const told = state === undefined ? String(message ?? error) : `SQLSTATE ${state}: ${message}`;
+  const reason = isOurs ? `${code}: ${message}` : told;
+  const failure = isOurs ? 'schema' : classOf(state);
   return { class: failure, timedOut: error instanceof WriteTimeout || state === '57014', reason };
 }
 
