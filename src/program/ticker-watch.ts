@@ -1,7 +1,7 @@
 import { Connection } from '../actors/exchange/connection.ts';
 import type { Ticker } from '../protocols/venue.ts';
 import { venueNamed } from '../venues/index.ts';
-import { streamName } from '../venues/venue.ts';
+import { isSymbolShaped, streamName } from '../venues/venue.ts';
 
 export interface TickerWatchOptions {
   readonly venue: string;
@@ -35,7 +35,11 @@ export class TickerWatch {
 
   #connect(): void {
     const { facts, dialect } = venueNamed(this.#options.venue);
-    const read = (frame: Buffer) => dialect.readTickers?.(frame.toString('utf8')) ?? NO_TICKERS;
+    const read = (frame: Buffer) => {
+      const tickers = dialect.readTickers?.(frame.toString('utf8')) ?? NO_TICKERS;
+      // What is no symbol at all cannot be subscribed to, and its name may have any length.
+      return new Map([...tickers].filter(([symbol]) => isSymbolShaped(facts, symbol)));
+    };
     const connection = new Connection(
       { url: this.#options.wsUrl, ...LIMITS },
       {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { ControlFrame } from '../protocols/venue.ts';
 import { VENUES, venueNamed } from './index.ts';
-import { streamName, symbolOf } from './venue.ts';
+import { isSymbolShaped, streamName, symbolOf } from './venue.ts';
 
 const TABLE: readonly [venue: string, text: string, expected: ControlFrame][] = [
   ['binance', '{"result":null,"id":312}', { kind: 'ack', id: 312 }],
@@ -76,6 +76,23 @@ describe('names', () => {
     const { facts } = venueNamed(id);
     expect(symbolOf(facts, 'btc', 'usdt')).toBe(symbol);
     expect(streamName(facts, 'trades', symbol)).toBe(stream);
+  });
+
+  it('that are symbols are told from what is none, of whatever script and length', () => {
+    const { facts } = venueNamed('binance');
+    const symbols = ['BTCUSDT', '1000SATSUSDT', '币安人生USDT'];
+    const others = [
+      '',
+      'X',
+      'btcusdt',
+      'BTC USDT',
+      'BTC/USD',
+      'BTCUSDT_260327',
+      '__proto__',
+      'A'.repeat(31),
+      '币'.repeat(20),
+    ];
+    expect([...symbols, ...others].filter((text) => isSymbolShaped(facts, text))).toEqual(symbols);
   });
 
   it('of unknown venues and missing streams are coded errors', () => {

@@ -75,12 +75,19 @@ export function symbolOf(facts: VenueFacts, base: string, quote: string): string
   return facts.symbolForm.case === 'upper' ? joined.toUpperCase() : joined.toLowerCase();
 }
 
-/** Whether a text is written as the venue writes its symbols; it need not list such a one. */
+/** More than any symbol has; a stream's name, which holds it, must fit into the decode kernel's table of names. */
+const SYMBOL_BYTES_MAX = 40;
+
+/**
+ * Whether a text is written as the venue writes its symbols; it need not list such a one. Letters that have no case are
+ * letters too: Binance lists symbols in Chinese.
+ */
 export function isSymbolShaped({ symbolForm }: VenueFacts, text: string): boolean {
-  const letters = symbolForm.case === 'upper' ? '[A-Z0-9]' : '[a-z0-9]';
+  if (Buffer.byteLength(text) > SYMBOL_BYTES_MAX) return false;
+  const letters = symbolForm.case === 'upper' ? '[A-Z0-9\\p{Lo}]' : '[a-z0-9\\p{Lo}]';
   const { separator } = symbolForm;
   const shape = separator === '' ? `${letters}{2,30}` : `${letters}{1,20}${separator}${letters}{1,20}`;
-  return new RegExp(`^${shape}$`).test(text);
+  return new RegExp(`^${shape}$`, 'u').test(text);
 }
 
 /** The stream that carries `kind` for a symbol: book, BTCUSDT -> btcusdt@depth20@100ms. */
