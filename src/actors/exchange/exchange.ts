@@ -379,7 +379,8 @@ export class Exchange {
   #judge(stream: Stream, now: number): boolean {
     const hasChanged = stream.judge(this.#venue.facts.ackWithinMs, now);
     const link = this.#current;
-    if (link !== undefined && this.#rotation.phase === 'steady' && stream.isDueForRetry(now)) {
+    // One after the other: requests that wait for their turn keep streams off that need not be.
+    if (link?.isSettled === true && this.#rotation.phase === 'steady' && stream.isDueForRetry(now)) {
       this.#resubscribe(link, stream, `joined anew: ${stream.reason}`, now);
     }
     if (stream.kind !== 'book' && stream.kind !== 'book-delta') return hasChanged;

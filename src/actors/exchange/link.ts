@@ -47,6 +47,11 @@ export class Link implements FrameSource {
     return this.#connection.openedAtNs;
   }
 
+  /** Nothing is being asked of the venue. */
+  get isSettled(): boolean {
+    return this.#subscriptions.queue.length === 0 && this.#subscriptions.inFlight.length === 0;
+  }
+
   subscribe(event: SubscriptionEvent): readonly SubscriptionEffect[] {
     const [next, effects] = this.#protocol.receive(this.#subscriptions, event);
     this.#subscriptions = next;

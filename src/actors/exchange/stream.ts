@@ -136,14 +136,16 @@ export class Stream implements FeedEvidence {
   }
 
   /**
-   * True when the stream should be left and joined again: the connection lives, yet the stream was refused, has never sent
-   * anything, or stopped though a timer drives it. Waits 5, 10, 20 ... 300 s between tries.
+   * True when the stream should be left and joined again: the connection lives, yet the stream was refused, has not sent
+   * what it should have, or stopped though a timer drives it. Waits 5, 10, 20 ... 300 s between tries.
    */
   isDueForRetry(nowNs: number): boolean {
     if (this.phase === 'live') this.retries = 0;
-    const isSilent = this.reason === 'acked-then-silent' || (this.reason === 'timer-missed' && this.phase === 'stale');
+    // Books begin at once or nearly so, while most symbols trade seldom: their silence says little.
+    const isExpected = this.kind !== 'trades' && this.reason === 'acked-then-silent';
+    const isOverdue = this.phase === 'stale' && (this.reason === 'acked-then-silent' || this.reason === 'timer-missed');
     const isRefused = this.#isRefused && this.downNs > 0;
-    if (!(isSilent || isRefused) || nowNs < this.retryNs) return false;
+    if (!(isExpected || isOverdue || isRefused) || nowNs < this.retryNs) return false;
     this.retryNs = nowNs + Math.min(RETRY_MIN_MS * 2 ** Math.min(this.retries, 10), RETRY_MAX_MS) * 1e6;
     this.retries++;
     return true;
