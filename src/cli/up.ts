@@ -90,7 +90,7 @@ async function up(read: ReadConfiguration, options: Settings): Promise<number> {
       progress.step('Redis', () =>
         server(provideRedis, 'REDIS_URL', data, read.config.kernel.servers.redis, stops, log),
       ),
-      options.live ? LIVE : progress.step('simulated venues', () => simulate(read, stops)),
+      options.live ? LIVE : progress.step('simulated venues', () => simulate(read, stops, log)),
     ]);
     if (isStopping) return EXIT.ok;
     program = new Program({
@@ -108,7 +108,8 @@ async function up(read: ReadConfiguration, options: Settings): Promise<number> {
     logLifecycle(running.system.events, log);
     await allEnded([
       progress.step('actors', () => bringUp(running)),
-      redis.state === 'up' && progress.step('collector', () => collect(options.folder, venues.text, redis.url, stops)),
+      redis.state === 'up' &&
+        progress.step('collector', () => collect(options.folder, venues.text, redis.url, stops, log)),
     ]);
     if (isStopping) return EXIT.ok;
     if (read.config.kernel.topology.watch) stops.push(watch(running, read, options.folder, log));
@@ -203,8 +204,23 @@ const realVenues = (venue: string) => {
 
 const LIVE = { endpoints: realVenues, text: '' };
 
+/** A process of ours: stopped with the program, and told of where it ends by itself. */
+function own(what: string, { pid, ended, stop }: RunningCommand, stops: Stop[], log: Logger): void {
+  let isStopped = false;
+  stops.push(() => {
+    isStopped = true;
+    return stop();
+  });
+  void ended.then((lastWords) => {
+    const said = lastWords === '' ? '' : `, and said last: ${lastWords.slice(-SAID_MAX)}`;
+    if (!isStopped) log.error(`${what}, process ${pid}, ended by itself; start tapeworks again to have it back${said}`);
+  });
+}
+
+const SAID_MAX = 300;
+
 /** The reference module, in a process of its own like every module. */
-async function collect(folder: string, endpoints: string, redisUrl: string, stops: Stop[]): Promise<void> {
+async function collect(folder: string, endpoints: string, redisUrl: string, stops: Stop[], log: Logger) {
   const args = [
     'collect',
     '--json',
@@ -213,13 +229,13 @@ async function collect(folder: string, endpoints: string, redisUrl: string, stop
     ...(endpoints === '' ? ['--live'] : ['--endpoints', endpoints]),
   ];
   const collector = await startCommand(args, { REDIS_URL: redisUrl });
-  stops.push(() => collector.stop());
+  own('the collector', collector, stops, log);
 }
 
-async function simulate({ config }: ReadConfiguration, stops: Stop[]) {
+async function simulate({ config }: ReadConfiguration, stops: Stop[], log: Logger) {
   const { port, seed } = config.kernel.simulation;
   const sim: RunningCommand = await startCommand(['sim', '--json', '--port', String(port), '--seed', String(seed)]);
-  stops.push(() => sim.stop());
+  own('the simulator of the venues', sim, stops, log);
   const { venues } = JSON.parse(sim.firstLine) as { venues: Record<string, { wsUrl: string; restUrl: string }> };
   return { endpoints: (venue: string) => venues[venue] ?? realVenues(venue), text: sim.firstLine };
 }

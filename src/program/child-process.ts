@@ -14,8 +14,8 @@ export interface RunningCommand {
   /** Its first line of output: the sign that it is ready. */
   readonly firstLine: string;
   readonly pid: number;
-  /** Resolves when it has ended by itself or by `stop`. */
-  readonly ended: Promise<void>;
+  /** Resolves when it has ended by itself or by `stop`, with the end of what it said on stderr. */
+  readonly ended: Promise<string>;
   stop(): Promise<void>;
 }
 
@@ -28,8 +28,12 @@ export async function startCommand(args: readonly string[], env: NodeJS.ProcessE
     detached: true,
     env: { ...process.env, ...env, [CHILD_VARIABLE]: '1' },
   });
-  const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
-  const firstLine = await firstLineOf(child, args);
+  let lastWords = '';
+  child.stderr?.on('data', (text: Buffer) => {
+    lastWords = (lastWords + text.toString()).slice(-LAST_WORDS_MAX);
+  });
+  const ended = new Promise<string>((resolve) => child.once('exit', () => resolve(lastWords.trim())));
+  const firstLine = await firstLineOf(child, args, () => lastWords.trim());
   return {
     firstLine,
     pid: child.pid!,
@@ -44,14 +48,10 @@ export async function startCommand(args: readonly string[], env: NodeJS.ProcessE
   };
 }
 
-function firstLineOf(child: ChildProcess, args: readonly string[]): Promise<string> {
-  let lastWords = '';
-  child.stderr?.on('data', (text: Buffer) => {
-    lastWords = (lastWords + text.toString()).slice(-LAST_WORDS_MAX);
-  });
+function firstLineOf(child: ChildProcess, args: readonly string[], lastWords: () => string): Promise<string> {
   return new Promise((resolve, reject) => {
     const fail = (why: string) => {
-      const message = `\`tapeworks ${args[0]}\` did not start: ${lastWords.trim() || why}`;
+      const message = `\`tapeworks ${args[0]}\` did not start: ${lastWords() || why}`;
       reject(new TapeworksError('TW_CHILD_FAILED', message, { args }));
     };
     child.once('error', (error) => fail(error.message));

@@ -80,9 +80,12 @@ function feedsPart(exchanges: readonly ExchangeStatus[]): HealthPart[] {
   const partly = fed.filter(
     ({ streams }) => streams.some((stream) => !isUsable(stream.phase)) && !out.some((one) => one.streams === streams),
   );
-  if (out.length === fed.length) return [{ name: 'books', status: 'DOWN', reason: 'no venue sends books' }];
+  const whyOut = out.map(({ venue, streams }) => `${venue} is out (${streams[0]!.downReason || streams[0]!.reason})`);
+  if (out.length === fed.length) {
+    return [{ name: 'books', status: 'DOWN', reason: `no venue sends books: ${someOf(whyOut)}` }];
+  }
   const reasons = [
-    ...out.map(({ venue, streams }) => `${venue} is out (${streams[0]!.downReason || streams[0]!.reason})`),
+    ...whyOut,
     ...partly.map(({ venue, streams }) => {
       const bad = streams.filter((stream) => !isUsable(stream.phase));
       return `${venue} lacks ${someOf(bad.map((stream) => stream.instrument))}`;

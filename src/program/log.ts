@@ -1,4 +1,6 @@
-import pino, { type Logger } from 'pino';
+import { Writable } from 'node:stream';
+import pino, { type DestinationStream, type Logger } from 'pino';
+import pretty from 'pino-pretty';
 import type { LifecycleBus, LifecycleEvent } from '../supervision/lifecycle.ts';
 
 /** Values longer than this are cut: a log line must not carry a payload. */
@@ -9,13 +11,19 @@ export function createLog(level: string): Logger {
   const isTerminal = process.stderr.isTTY === true;
   return pino(
     { level, base: { pid: process.pid } },
-    isTerminal
-      ? pino.transport({
-          target: 'pino-pretty',
-          options: { destination: 2, ignore: 'pid', translateTime: 'HH:MM:ss.l' },
-        })
-      : pino.destination(2),
+    isTerminal ? readable((text) => void process.stderr.write(text)) : pino.destination(2),
   );
+}
+
+/** Lines for people. Each begins on a line of its own, also where one that is drawn again and again has been left open. */
+export function readable(write: (text: string) => void): DestinationStream {
+  const out = new Writable({
+    write(text: Buffer, _, done) {
+      write(`\r\u001b[K${text.toString()}`);
+      done();
+    },
+  });
+  return pretty({ destination: out, ignore: 'pid', translateTime: 'HH:MM:ss.l' });
 }
 
 /** Writes what happens to actors into the log. Floods (overflow, dead letters) are counted elsewhere and not repeated here. */

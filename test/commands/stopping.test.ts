@@ -3,6 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { probePort } from '../../src/cli/doctor/probe-places.ts';
 import { Running, Workplace } from './harness.ts';
 
 let place: Workplace;
@@ -31,6 +32,29 @@ function isAlive(pid: number): boolean {
     return false;
   }
 }
+
+describe('a process of ours that ends by itself', () => {
+  it.skipIf(process.platform !== 'linux')(
+    'is named in the log, and its venues with their reason in health',
+    async () => {
+      const program = new Running(place);
+      await program.ready;
+      try {
+        const facts = await probePort('venues', '127.0.0.1', place.ports.simulation, undefined);
+        const simulator = Number(/process (\d+)/.exec(facts?.holder ?? '')?.[1]);
+        process.kill(simulator, 'SIGKILL');
+        while (!program.err.includes(`the simulator of the venues, process ${simulator}, ended by itself`))
+          await sleep(20);
+        for (;;) {
+          const { code, out } = await place.run(['status']);
+          if (code === 1 && /no venue sends books: binance is out \(.+\)/.test(out)) break;
+        }
+      } finally {
+        expect(await program.stop()).toBe(0);
+      }
+    },
+  );
+});
 
 describe('Ctrl-C', () => {
   it('while servers and venues start stops all of them, and is no failure', async () => {
