@@ -4,7 +4,7 @@ import type { GapHealer } from '../actors/kline-backfill/gap-healer.ts';
 import type { ExchangeStatus } from '../protocols/exchange.ts';
 import type { Bar } from '../protocols/kline.ts';
 import type { PartitionCommand, SymbolStart, Trouble } from '../protocols/partition.ts';
-import type { Behaviour } from '../supervision/actor.ts';
+import type { ActorContext, Behaviour } from '../supervision/actor.ts';
 import { healingOf } from './gap-healing.ts';
 import type { KlineRecovery } from './kline-recovery.ts';
 import { fedBy, type KlineSymbol, type KlineSymbols } from './kline-symbols.ts';
@@ -46,11 +46,6 @@ type DeskMessage = { readonly kind: 'tick' } | { readonly kind: 'sync-clocks' };
 
 type Stored = NonNullable<SymbolStart['stored']>;
 
-interface State {
-  readonly silent: number;
-  readonly refused: number;
-}
-
 const TICK_MS = 200;
 /** A version that no worker has told. */
 const NEVER = (1n << 64n) - 1n;
@@ -60,29 +55,114 @@ const NEVER = (1n << 64n) - 1n;
  */
 const ARRIVAL_US = 2_000_000n;
 
-export function klineDesk(options: KlineDeskOptions): Behaviour<DeskMessage, State> {
-  const { lines, symbols, live, times, recoveries, healers, discovery, moves } = options;
-  let repairers: ReadonlyMap<string, TradeRepairer> = new Map();
-  let tickers: readonly TickerWatch[] = [];
-  const busy = new Set<PartitionLine>();
-  const count = { silent: 0, refused: 0 };
+export function klineDesk(options: KlineDeskOptions): Behaviour<DeskMessage, undefined> {
+  return new KlineDesk(options);
+}
+
+class KlineDesk implements Behaviour<DeskMessage, undefined> {
+  readonly #options: KlineDeskOptions;
+  readonly #busy = new Set<PartitionLine>();
+  readonly #count = { silent: 0, refused: 0 };
+  #repairers: ReadonlyMap<string, TradeRepairer> = new Map();
+  #tickers: readonly TickerWatch[] = [];
+
+  constructor(options: KlineDeskOptions) {
+    this.#options = options;
+  }
+
+  init(context: ActorContext<DeskMessage>): undefined {
+    const { repairers, tickers, healers, clockSyncMs } = this.#options;
+    this.#repairers = repairers?.() ?? new Map();
+    this.#tickers = tickers();
+    for (const healer of healers) healer.begin();
+    context.timers.every('tick', TICK_MS, { kind: 'tick' });
+    context.timers.every('sync-clocks', clockSyncMs, { kind: 'sync-clocks' });
+    context.self.tell({ kind: 'sync-clocks' });
+  }
+
+  receive(_state: undefined, message: DeskMessage, context: ActorContext<DeskMessage>): undefined {
+    const { discovery, moves, healers, lines } = this.#options;
+    const fail = (error: Error) => context.fail(error);
+    if (message.kind === 'sync-clocks') {
+      this.#syncClocks().catch(fail);
+      return;
+    }
+    discovery.look();
+    moves.look();
+    for (const healer of healers) healer.look();
+    for (const staffed of lines()) {
+      staffed.line.noteDepth();
+      this.#serve(staffed).catch(fail);
+    }
+  }
+
+  end(): void {
+    for (const healer of this.#options.healers) void healer.end();
+    for (const repairer of this.#repairers.values()) repairer.close();
+    for (const watch of this.#tickers) watch.close();
+  }
+
+  summary() {
+    const { symbols, healers, discovery, moves } = this.#options;
+    const all = symbols.all();
+    return {
+      symbols: all.length,
+      placed: all.filter(({ isPlaced }) => isPlaced).length,
+      ...this.#count,
+      repairs: Object.fromEntries([...this.#repairers].map(([venue, { stats }]) => [venue, stats])),
+      healing: healingOf(healers),
+      ...discovery.stats,
+      ...moves.stats,
+    };
+  }
+
+  async #syncClocks(): Promise<void> {
+    const { symbols, times, lines } = this.#options;
+    await Promise.all(symbols.venues.map((venue) => times.measure(venue)));
+    await Promise.all(lines().flatMap((staffed) => this.#tellClocks(staffed)));
+  }
+
+  /** A worker that is slow delays nobody else. */
+  async #serve(staffed: StaffedLine): Promise<void> {
+    if (this.#busy.has(staffed.line)) return;
+    this.#busy.add(staffed.line);
+    try {
+      await this.#placeWaiting(staffed);
+      await this.#mend(staffed);
+      await this.#collect(staffed);
+    } finally {
+      this.#busy.delete(staffed.line);
+    }
+  }
 
   /** A worker that does not answer is the watchdog's and the supervisor's business: here it is counted, and asked again. */
-  const ask = async ({ line }: StaffedLine, command: PartitionCommand, withinMs?: number): Promise<boolean> => {
+  async #ask({ line }: StaffedLine, command: PartitionCommand, withinMs?: number): Promise<boolean> {
     try {
       const reply = await line.ask(command, withinMs);
-      if (reply.kind === 'refused') count.refused++;
+      if (reply.kind === 'refused') this.#count.refused++;
       return reply.kind !== 'refused';
     } catch {
-      count.silent++;
+      this.#count.silent++;
       return false;
     }
-  };
+  }
 
-  const tellClocks = (staffed: StaffedLine) =>
-    clocksOf(symbols.venues, times, staffed.graceMs).map((command) => ask(staffed, command));
+  #tellClocks(staffed: StaffedLine): Promise<boolean>[] {
+    const { symbols, times } = this.#options;
+    return clocksOf(symbols.venues, times, staffed.graceMs).map((command) => this.#ask(staffed, command));
+  }
 
-  const place = async (staffed: StaffedLine, symbol: KlineSymbol): Promise<void> => {
+  async #placeWaiting(staffed: StaffedLine): Promise<void> {
+    const { symbols, moves, statuses } = this.#options;
+    const unplaced = symbols.ofWorker(staffed.line.worker).filter((one) => !one.isPlaced && !moves.isMoving(one.index));
+    if (unplaced.length === 0) return;
+    const waiting = unplaced.filter(fedBy(statuses()));
+    if (waiting.length === 0) return;
+    await Promise.all([...this.#tellClocks(staffed), ...waiting.map((symbol) => this.#place(staffed, symbol))]);
+  }
+
+  async #place(staffed: StaffedLine, symbol: KlineSymbol): Promise<void> {
+    const { symbols, live, times, recoveries, discovery, ackTimeoutMs } = this.#options;
     const { index, venue, dense } = symbol;
     const alive = live.tail(venue, symbol.symbol, staffed.intervals);
     const recovery = alive.length > 0 ? undefined : recoveries.get(venue);
@@ -96,116 +176,50 @@ export function klineDesk(options: KlineDeskOptions): Behaviour<DeskMessage, Sta
       ...{ kind: 'add-symbol', symbol: index, venue: symbols.venues.indexOf(venue), dense, sinceUs },
       ...(stored !== undefined && { stored: storedOf(stored) }),
     };
-    const isTaken = await ask(staffed, start, symbol.isDiscovered ? options.ackTimeoutMs() : undefined);
+    const isTaken = await this.#ask(staffed, start, symbol.isDiscovered ? ackTimeoutMs() : undefined);
     // A worker that was slow to take it watches it from later on than was told, and never later than this.
     const arrivedUs = times.nowUs(venue) + ARRIVAL_US;
     if (stored === undefined && arrivedUs > sinceUs) symbol.sinceUs = arrivedUs;
     // Meanwhile it may have been given to another worker, or have left.
     if (symbol.worker === worker && symbols.at(index) === symbol) symbol.isPlaced = isTaken;
     discovery.answered(symbol, worker, isTaken);
-  };
+  }
 
-  const placeWaiting = async (staffed: StaffedLine): Promise<void> => {
-    const unplaced = symbols.ofWorker(staffed.line.worker).filter((one) => !one.isPlaced && !moves.isMoving(one.index));
-    if (unplaced.length === 0) return;
-    const waiting = unplaced.filter(fedBy(options.statuses()));
-    if (waiting.length === 0) return;
-    await Promise.all([...tellClocks(staffed), ...waiting.map((symbol) => place(staffed, symbol))]);
-  };
-
-  const collect = async ({ line }: StaffedLine): Promise<void> => {
+  async #collect({ line }: StaffedLine): Promise<void> {
+    const { live, symbols } = this.#options;
     try {
       const { snapshot, bars } = await line.snapshot('live');
       live.take(symbols.named(bars));
       await line.ask({ kind: 'commit', reader: 'live', snapshot });
     } catch {
-      count.silent++;
+      this.#count.silent++;
     }
-  };
+  }
 
   /** Troubles are asked for whole: what a repair could not do is wanted again. */
-  const mend = async ({ line }: StaffedLine): Promise<void> => {
+  async #mend({ line }: StaffedLine): Promise<void> {
     try {
       const reply = await line.ask({ kind: 'troubles', since: NEVER });
       if (reply.kind !== 'troubles') return;
       line.noteTroubles(reply.troubles);
-      for (const healer of healers) healer.note(reply.troubles);
-      for (const [venue, repairer] of repairers) repairer.want(troublesOf(venue, reply.troubles));
+      for (const healer of this.#options.healers) healer.note(reply.troubles);
+      for (const [venue, repairer] of this.#repairers) repairer.want(this.#troublesOf(venue, reply.troubles));
     } catch {
-      count.silent++;
+      this.#count.silent++;
     }
-  };
+  }
 
   /** While a stream is down its doubts go on: to look for trades then would only have to be done again. */
-  const troublesOf = (venue: string, troubles: readonly Trouble[]): Trouble[] => {
-    const isFed = fedBy(options.statuses());
+  #troublesOf(venue: string, troubles: readonly Trouble[]): Trouble[] {
+    const { symbols, statuses } = this.#options;
+    const isFed = fedBy(statuses());
     return troubles.flatMap((trouble) => {
       const symbol = symbols.at(trouble.symbol);
       if (symbol?.venue !== venue) return [];
       const isOpen = trouble.suspectFromUs !== undefined && !isFed(symbol);
       return [isOpen ? { ...trouble, suspectFromUs: undefined } : trouble];
     });
-  };
-
-  const syncClocks = async (): Promise<void> => {
-    await Promise.all(symbols.venues.map((venue) => times.measure(venue)));
-    await Promise.all(lines().flatMap(tellClocks));
-  };
-
-  /** A worker that is slow delays nobody else. */
-  const serve = async (staffed: StaffedLine): Promise<void> => {
-    if (busy.has(staffed.line)) return;
-    busy.add(staffed.line);
-    try {
-      await placeWaiting(staffed);
-      await mend(staffed);
-      await collect(staffed);
-    } finally {
-      busy.delete(staffed.line);
-    }
-  };
-
-  return {
-    init(context) {
-      repairers = options.repairers?.() ?? new Map();
-      tickers = options.tickers();
-      for (const healer of healers) healer.begin();
-      context.timers.every('tick', TICK_MS, { kind: 'tick' });
-      context.timers.every('sync-clocks', options.clockSyncMs, { kind: 'sync-clocks' });
-      context.self.tell({ kind: 'sync-clocks' });
-      return { ...count };
-    },
-    receive(_state, message, context) {
-      if (message.kind === 'sync-clocks') syncClocks().catch((error: Error) => context.fail(error));
-      else {
-        discovery.look();
-        moves.look();
-        for (const healer of healers) healer.look();
-        for (const staffed of lines()) {
-          staffed.line.noteDepth();
-          serve(staffed).catch((error: Error) => context.fail(error));
-        }
-      }
-      return { ...count };
-    },
-    end() {
-      for (const healer of healers) void healer.end();
-      for (const repairer of repairers.values()) repairer.close();
-      for (const watch of tickers) watch.close();
-    },
-    summary: (state) => {
-      const all = symbols.all();
-      return {
-        symbols: all.length,
-        placed: all.filter(({ isPlaced }) => isPlaced).length,
-        ...state,
-        repairs: Object.fromEntries([...repairers].map(([venue, { stats }]) => [venue, stats])),
-        healing: healingOf(healers),
-        ...discovery.stats,
-        ...moves.stats,
-      };
-    },
-  };
+  }
 }
 
 /** What a worker must know of the venues' clocks before it can close a bar. */
