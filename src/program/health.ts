@@ -67,6 +67,8 @@ export function unfedReason(exchange: ExchangeStatus | undefined): string | unde
 }
 
 const isBook = ({ kind }: StreamStatus) => kind === 'book' || kind === 'book-delta';
+/** One that was acked and is silent so far is nothing to worry about yet, but no book either. */
+const hasBook = ({ phase, ageMs }: StreamStatus) => isUsable(phase) && ageMs !== null;
 
 /** The books are as well as the venues that feed them. */
 function feedsPart(exchanges: readonly ExchangeStatus[]): HealthPart[] {
@@ -76,9 +78,9 @@ function feedsPart(exchanges: readonly ExchangeStatus[]): HealthPart[] {
   }));
   const fed = books.filter(({ streams }) => streams.length > 0);
   if (fed.length === 0) return [];
-  const out = fed.filter(({ streams }) => !streams.some((stream) => isUsable(stream.phase)));
+  const out = fed.filter(({ streams }) => !streams.some(hasBook));
   const partly = fed.filter(
-    ({ streams }) => streams.some((stream) => !isUsable(stream.phase)) && !out.some((one) => one.streams === streams),
+    ({ streams }) => streams.some((stream) => !hasBook(stream)) && !out.some((one) => one.streams === streams),
   );
   const whyOut = out.map(({ venue, streams }) => `${venue} is out (${streams[0]!.downReason || streams[0]!.reason})`);
   if (out.length === fed.length) {
@@ -87,7 +89,7 @@ function feedsPart(exchanges: readonly ExchangeStatus[]): HealthPart[] {
   const reasons = [
     ...whyOut,
     ...partly.map(({ venue, streams }) => {
-      const bad = streams.filter((stream) => !isUsable(stream.phase));
+      const bad = streams.filter((stream) => !hasBook(stream));
       return `${venue} lacks ${someOf(bad.map((stream) => stream.instrument))}`;
     }),
   ];
