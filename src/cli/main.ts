@@ -37,13 +37,13 @@ if (process.env[CHILD_VARIABLE] !== undefined) {
 }
 
 // A reader that has seen enough (`| head`) closes the pipe (EPIPE), and a terminal that is gone takes nothing (EIO); the
-// command is then done, not broken. One that has servers to stop is asked to stop them.
+// command is then done, not broken. One that has servers to stop is asked to stop them; by a terminal it was asked already.
 let isReaderGone = false;
 for (const stream of [process.stdout, process.stderr]) {
   stream.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EPIPE' && error.code !== 'EIO') throw error;
     if (process.listenerCount('SIGTERM') === 0) process.exit(EXIT.ok);
-    if (!isReaderGone) process.kill(process.pid, 'SIGTERM');
+    if (!isReaderGone && error.code === 'EPIPE') process.kill(process.pid, 'SIGTERM');
     isReaderGone = true;
   });
 }

@@ -61,19 +61,18 @@ export class GracefulShutdown {
   }
 }
 
-const EXIT_CODE = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const;
-const ENDING = Object.keys(EXIT_CODE) as (keyof typeof EXIT_CODE)[];
+const ENDING = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
 
 /**
  * The first SIGTERM, SIGINT or SIGHUP (the terminal was closed) asks for the way down; a second one ends the process at
- * once.
+ * once. A shell hands SIGHUP on after the terminal has sent it, so that a second one means nothing.
  */
 export function onTerminationSignal(begin: (signal: NodeJS.Signals) => void, exit: (code: number) => void): () => void {
   let count = 0;
   const listener = (signal: NodeJS.Signals) => {
     count++;
     if (count === 1) begin(signal);
-    else exit(EXIT_CODE[signal as keyof typeof EXIT_CODE]);
+    else if (signal !== 'SIGHUP') exit(signal === 'SIGINT' ? 130 : 143);
   };
   for (const signal of ENDING) process.on(signal, listener);
   return () => {
