@@ -4,7 +4,7 @@
 import { Gauge, Registry } from 'prom-client';
 import type { NamedBar } from '../actors/kline-persistence/rows.ts';
 import { uncertaintyUs, type VenueClock } from '../actors/partition-worker/venue-clock.ts';
-import type { BARS_COUNTERS, BarsCounters } from '../kernels/bars.ts';
+import type { WorkerCounters } from '../actors/partition-worker/worker.ts';
 import type { FeedVerdict } from '../protocols/console-api.ts';
 import type { ExchangeStatus } from '../protocols/exchange.ts';
 import { QUALITIES } from '../protocols/kline.ts';
@@ -34,7 +34,8 @@ const OUTCOMES = {
   unknown_symbols: 'unknown_symbol',
   malformed: 'malformed',
   fills_refused: 'left_to_repair',
-} as const satisfies Partial<Record<(typeof BARS_COUNTERS)[number], string>>;
+  stash_dropped: 'dropped_in_move',
+} as const satisfies Partial<Record<keyof WorkerCounters, string>>;
 
 interface Busy {
   readonly atMs: number;
@@ -45,7 +46,7 @@ interface Busy {
 export class WorkerMetrics {
   readonly #registry = new Registry();
   readonly #options: WorkerMetricsOptions;
-  readonly #counters = new Map<number, BarsCounters>();
+  readonly #counters = new Map<number, WorkerCounters>();
   readonly #busy = new Map<number, Busy>();
   readonly #issued = new Map<string, number>();
 
@@ -73,7 +74,7 @@ export class WorkerMetrics {
 
   async #ask(worker: number, line: PartitionLine): Promise<void> {
     const reply = await line.ask({ kind: 'counters' }, ANSWER_WITHIN_MS).catch(() => undefined);
-    if (reply?.kind === 'counters') this.#counters.set(worker, reply.counters as BarsCounters);
+    if (reply?.kind === 'counters') this.#counters.set(worker, reply.counters as WorkerCounters);
   }
 
   #counter(name: string, help: string, samples: () => Sample[]): void {
@@ -95,7 +96,7 @@ export class WorkerMetrics {
     });
   }
 
-  #ofWorkers(read: (counters: BarsCounters) => readonly Sample[]): Sample[] {
+  #ofWorkers(read: (counters: WorkerCounters) => readonly Sample[]): Sample[] {
     return [...this.#counters].flatMap(([worker, counters]) =>
       read(counters).map(({ labels, value }) => ({ labels: { worker: String(worker), ...labels }, value })),
     );
@@ -110,7 +111,7 @@ export class WorkerMetrics {
         })),
       ),
     );
-    const one = (name: string, help: string, counter: (typeof BARS_COUNTERS)[number]) =>
+    const one = (name: string, help: string, counter: keyof WorkerCounters) =>
       this.#counter(name, help, () =>
         this.#ofWorkers((counters) => [{ labels: {}, value: Number(counters[counter]) }]),
       );

@@ -83,6 +83,20 @@ describe('a symbol that moves', () => {
     expect(from.worker.kernel.symbols).toBe(0);
   });
 
+  it('leaves trades that find no room on the way to the repair, counted and known by their ids', () => {
+    const from = new Harness().add(7).feed(7, 0);
+    const to = new Harness();
+    to.worker.handle({ kind: 'expect-symbol', symbol: 7 });
+    const roomFor = 32_768;
+    to.feed(7, ...Array.from({ length: roomFor + 2 }, (_, n) => 1 + n));
+    const state = from.worker.handle({ kind: 'move-out', symbol: 7 });
+    if (state.kind === 'moved-out') to.worker.handle({ kind: 'move-in', symbol: 7, bytes: state.bytes });
+    to.feed(7, roomFor + 3);
+    const missing = { first: BigInt(roomFor + 1), last: BigInt(roomFor + 2) };
+    expect(to.worker.kernel.troubles()).toMatchObject([{ holes: [missing] }]);
+    expect(to.worker.handle({ kind: 'counters' })).toMatchObject({ counters: { stash_dropped: 2n } });
+  });
+
   it('that is not there, or does not fit, is refused with a code and harms nothing', () => {
     const { worker } = new Harness().add(1);
     expect(worker.handle({ kind: 'move-out', symbol: 2 })).toMatchObject({ kind: 'refused', code: 'TW_KLINE_HANDOFF' });

@@ -1,8 +1,11 @@
-import { BarsKernel, type BarsLimits, READER, type Reader } from '../../kernels/bars.ts';
+import { type BarsCounters, BarsKernel, type BarsLimits, READER, type Reader } from '../../kernels/bars.ts';
 import { TapeworksError } from '../../protocols/errors/index.ts';
 import { BAR_RECORD_BYTES } from '../../protocols/kline-layout.ts';
 import type { PartitionCommand, PartitionReply, SnapshotReader, SymbolStart } from '../../protocols/partition.ts';
 import { TRADE, TRADE_BYTES } from '../../protocols/trade-layout.ts';
+
+/** What a worker has counted in its present life; `stash_dropped` are trades of a symbol on its way that found no room. */
+export type WorkerCounters = BarsCounters & { readonly stash_dropped: bigint };
 
 interface VenueClock {
   readonly offsetUs: bigint;
@@ -37,10 +40,6 @@ export class PartitionWorker {
   constructor(limits: BarsLimits, halves: readonly [Uint8Array, Uint8Array]) {
     this.kernel = new BarsKernel(limits);
     this.#halves = halves;
-  }
-
-  get stashDropped(): number {
-    return this.#stashDropped;
   }
 
   /** Applies trade records that lie side by side, as many as there are; returns how many changed a bar. */
@@ -120,7 +119,7 @@ export class PartitionWorker {
       case 'troubles':
         return this.#troubles(command.since);
       case 'counters':
-        return { kind: 'counters', counters: this.kernel.counters() };
+        return { kind: 'counters', counters: { ...this.kernel.counters(), stash_dropped: BigInt(this.#stashDropped) } };
       case 'snapshot':
         return this.#snapshot(command.reader);
       case 'commit':
