@@ -33,7 +33,7 @@ const EXIT_OF: Readonly<Record<Health, number>> = { OK: EXIT.ok, DEGRADED: EXIT.
 const COLOUR = { OK: 'green', DEGRADED: 'yellow', DOWN: 'red' } as const;
 
 /**
- * DEGRADED  up 3.5h, 21 of 22 actors, 41k msg/s
+ * DEGRADED  simulated venues, up 3.5h, 21 of 22 actors, 41k msg/s
  *
  *   OK        order books
  *   DEGRADED  ingest        Postgres is out, events spill
@@ -44,7 +44,8 @@ const COLOUR = { OK: 'green', DEGRADED: 'yellow', DOWN: 'red' } as const;
 export function renderStatus(pulse: Pulse, paint: Paint): string {
   const { status, parts, problems, actors } = pulse;
   const width = Math.max(0, ...parts.map((part) => part.name.length));
-  const figures = `up ${span(pulse.uptimeMs)}, ${actors.running} of ${actors.total} actors, ${short(pulse.messagesPerSecond)} msg/s`;
+  const venues = pulse.simulated ? 'simulated venues, ' : '';
+  const figures = `${venues}up ${span(pulse.uptimeMs)}, ${actors.running} of ${actors.total} actors, ${short(pulse.messagesPerSecond)} msg/s`;
   const lines = [
     `${paint(status, COLOUR[status])}  ${figures}`,
     '',

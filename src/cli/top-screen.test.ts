@@ -21,7 +21,15 @@ const TREE = [
   line('/feeds/kraken', 'actor', 3, { 0: 4, 9: 2 }),
 ];
 const PULSE: Pulse = {
-  ...{ status: 'DEGRADED', atMs: 1, uptimeMs: 65_000, control: false, pages: [], messagesPerSecond: 1203 },
+  ...{
+    status: 'DEGRADED',
+    atMs: 1,
+    uptimeMs: 65_000,
+    control: false,
+    simulated: false,
+    pages: [],
+    messagesPerSecond: 1203,
+  },
   parts: [
     { name: 'order books', status: 'OK', reason: '' },
     { name: 'ingest', status: 'DEGRADED', reason: 'Postgres is out\u001b[2J' },
@@ -89,6 +97,15 @@ describe('the screen of top', () => {
     expect(shown).not.toMatch(/\p{Cc}/u);
     expect(renderStatus(PULSE, unpainted).replaceAll('\n', '')).not.toMatch(/\p{Cc}/u);
     expect(renderStatus(PULSE, painted)).not.toContain('\u001b[2J');
+  });
+
+  it('says that the venues are simulated, so that nobody takes their prices for real', () => {
+    const screens = (simulated: boolean) => [
+      renderTop({ ...PULSE, simulated }, TREE, FIRST_VIEW, { columns: 110, rows: 10 }, unpainted)[0],
+      renderStatus({ ...PULSE, simulated }, unpainted).split('\n')[0],
+    ];
+    for (const line of screens(true)) expect(line).toContain('simulated venues');
+    for (const line of screens(false)) expect(line).not.toContain('simulated');
   });
 
   it('does not say twice what a part says of itself', () => {

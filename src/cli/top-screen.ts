@@ -138,7 +138,7 @@ export function renderTop(
 function headline(pulse: Pulse | undefined, columns: number, paint: Paint): string {
   if (pulse === undefined) return fit('connecting', columns);
   const colour = { OK: 'green', DEGRADED: 'yellow', DOWN: 'red' } as const;
-  const figures = `${pulse.actors.running}/${pulse.actors.total} actors, ${short(pulse.messagesPerSecond)} msg/s, up ${span(pulse.uptimeMs)}`;
+  const figures = `${pulse.actors.running}/${pulse.actors.total} actors, ${short(pulse.messagesPerSecond)} msg/s, up ${span(pulse.uptimeMs)}${pulse.simulated ? ', simulated venues' : ''}`;
   const problem = pulse.problems[0] === undefined ? '' : `   ${pulse.problems[0].text}`;
   return `${paint(pulse.status, colour[pulse.status])} ${fit(`${figures}${problem}`, Math.max(0, columns - pulse.status.length - 1))}`;
 }

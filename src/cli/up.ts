@@ -97,6 +97,7 @@ async function up(read: ReadConfiguration, options: Settings): Promise<number> {
       configuration: read.config,
       files: read.files,
       endpoints: venues.endpoints,
+      isSimulated: !options.live,
       postgres,
       redis,
       onWarning: (warning) => log.warn(warning),

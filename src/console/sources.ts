@@ -12,6 +12,8 @@ export interface ConsoleSources {
   readonly health: () => api.HealthView;
   /** Whether the system has come up; until then /ready refuses. */
   readonly isReady: () => boolean;
+  /** Whether the venues are simulated ones. */
+  readonly isSimulated: boolean;
   /** Prometheus text of what the planes count; the console adds the actors. */
   readonly metrics?: () => string | Promise<string>;
   readonly books?: BooksSource;

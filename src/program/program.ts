@@ -36,6 +36,8 @@ export interface ProgramOptions {
   /** The files that the configuration was read from. */
   readonly files: ConfigFiles;
   readonly endpoints: (venue: string) => { readonly wsUrl: string; readonly restUrl: string };
+  /** The endpoints are those of simulated venues. */
+  readonly isSimulated: boolean;
   readonly postgres: ServerAvailability;
   readonly redis: ServerAvailability;
   readonly onWarning: (warning: string) => void;
@@ -145,6 +147,7 @@ export class Program {
       actors: this.system,
       health: () => this.health(),
       isReady: () => this.#isReady,
+      isSimulated: options.isSimulated,
       metrics: async () =>
         (await Promise.all([this.bookMetrics.text(), this.klines.metrics(), this.#ingest?.metrics()])).join('\n'),
       books: this.booksView,

@@ -45,6 +45,8 @@ export interface Pulse extends HealthView {
   readonly atMs: number;
   readonly uptimeMs: number;
   readonly control: boolean;
+  /** Prices are made up: the venues are simulated. */
+  readonly simulated: boolean;
   /** The pages that have something to show here. */
   readonly pages: readonly PageName[];
   readonly problems: readonly Problem[];

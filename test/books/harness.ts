@@ -61,6 +61,7 @@ export function programOn(
   kernel = '',
 ): Program {
   return new Program({
+    isSimulated: true,
     ...configurationOf(topology, kernel),
     endpoints: (venue) => simulator.endpoints(venue),
     postgres: ABSENT,

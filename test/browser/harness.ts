@@ -84,6 +84,7 @@ export async function startDemo({ port = 0, control = true, extraActors = 0 }: D
         },
         health: () => harness.health,
         isReady: () => true,
+        isSimulated: true,
         topology: {
           running: () => topology.running(),
           plan: (body) => topology.plan(body),

@@ -23,6 +23,7 @@ describeInBrowser('the dashboard of the running program', startProgram, (stage) 
     await tab.row('/feeds/binance').and(page().locator('[data-state=running]')).waitFor();
     await page().locator('.strip[data-status=OK]').waitFor();
     await page().getByText('All is well').waitFor();
+    await page().locator('.strip').getByText('simulated venues').waitFor();
     await expect.poll(() => number('tr[data-path="/book/merger"] td:nth-child(5)'), POLL).toBeGreaterThan(0);
     for (const path of ['/book/merger', '/klines/worker-1', '/serving/publisher', '/serving/console']) {
       await tab.row(path).waitFor();

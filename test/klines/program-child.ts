@@ -11,6 +11,7 @@ const NOWHERE = { wsUrl: 'ws://127.0.0.1:9', restUrl: 'http://127.0.0.1:9' };
 const tell = (message: ToParent) => process.send?.(message);
 
 const program = new Program({
+  isSimulated: true,
   ...configurationOf(orders.topology, `data: ${orders.folder}\nspill: { minFreeBytes: 64MiB }\n`),
   endpoints: (venue) => orders.endpoints[venue] ?? NOWHERE,
   postgres: { state: 'up', url: orders.postgresUrl, origin: 'configured', stop: async () => {} },

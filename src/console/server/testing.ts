@@ -79,6 +79,7 @@ export async function openConsole(
       parts: [{ name: 'control', status: bench.health, reason: bench.health === 'OK' ? '' : 'said so by the test' }],
     }),
     isReady: () => bench.health !== 'DOWN',
+    isSimulated: true,
     ...more,
   };
   const console = await createConsole({ ...SETTINGS, ...settings }, sources);

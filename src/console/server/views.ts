@@ -25,6 +25,7 @@ export function pulseOf(
     atMs,
     uptimeMs: atMs - options.startedAtMs,
     control: options.control,
+    simulated: sources.isSimulated,
     status: health.status,
     parts: health.parts,
     pages: pagesOf(sources),

@@ -54,6 +54,11 @@ export function StatusStrip(props: { onHelp(): void }) {
                 </For>
               </ul>
               <p class="figures">
+                <Show when={state().simulated}>
+                  <span class="simulated" title="Prices are made up; npm start -- --live connects to the real venues">
+                    simulated venues
+                  </span>
+                </Show>
                 <span>
                   <b>{state().actors.running}</b>/{state().actors.total} actors
                 </span>
