@@ -6,8 +6,8 @@ export default defineConfig({
     include: ['dist/{src,test}/**/*.test.js'],
     pool: 'forks',
     maxWorkers: 2,
-    testTimeout: 30_000,
-    hookTimeout: 60_000,
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
     reporters: ['default', './scripts/closing-line-reporter.mjs'],
   },
 });

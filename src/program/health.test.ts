@@ -31,11 +31,13 @@ const LIVE = { phase: 'live', reason: 'frames-flow', ageMs: 3 } as const;
 const QUIET = { phase: 'quiet', reason: 'no-change-but-alive', ageMs: 20_000 } as const;
 const SILENT = { phase: 'quiet', reason: 'acked-then-silent', ageMs: null } as const;
 
+const ALL_SILENT = 'no venue sends books: one is out (acked-then-silent), two is out (acked-then-silent)';
+
 describe('books', () => {
   it.each([
     ['are well while each venue has one, be it quiet', [LIVE, QUIET], 'OK', ''],
     ['lack that of a venue which has sent none yet', [LIVE, SILENT], 'DEGRADED', 'two is out (acked-then-silent)'],
-    ['are down while no venue has sent one', [SILENT, SILENT], 'DOWN', 'no venue sends books'],
+    ['are down while no venue has sent one', [SILENT, SILENT], 'DOWN', ALL_SILENT],
   ] as const)('%s', (_what, [one, two], status, reason) => {
     const exchanges = [bookOf('one', one), bookOf('two', two)];
     const health = judgeHealth({ tree: TREE, exchanges, missing: [], absent: [], others: [] });
