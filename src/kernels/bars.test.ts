@@ -345,4 +345,18 @@ describe('a venue that numbers its trades anew', () => {
     tickTo(kernel, 61);
     expect(brief(read(kernel)).at(-1)).toBe('60 complete r1 n1');
   });
+
+  it('is not seen in a trade that the stored bars have already, however long after their opening it was', () => {
+    const before = kernelWith(['1m']);
+    before.add(3, 0, true, START_US);
+    apply(before, ...Array.from({ length: 50 }, (_, n) => trade(n)));
+    const stored = read(before);
+    const after = kernelWith(['1m']);
+    after.add(3, 0, true, START_US);
+    for (const bar of stored) after.seed(bar);
+    after.resume(3, 50n, START_US);
+    expect(apply(after, trade(40), trade(49), trade(50))).toBe(1);
+    expect(after.troubles()).toEqual([]);
+    expect(read(after)).toMatchObject([{ trades: 51n, quality: 'repaired' }]);
+  });
 });

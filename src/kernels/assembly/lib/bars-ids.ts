@@ -6,12 +6,12 @@
 // between them become one. What was seen between them is then no longer known, so nothing is filled in there any more; the
 // bars of the span stay gaps until they are rebuilt from the venue's own.
 import {
-  A_RECENT, ASIDE_BYTES, B_INDEX, B_SUSPECT_FROM, C_DUPLICATE, C_HOLES, C_HOLES_MERGED, C_REFUSED_FILL, C_TROUBLE_VERSION, FLAG_FETCHED, FLAG_OFFERED, H_COARSE,
-  H_FIRST, H_FROM, H_LAST, H_TO, HOLE_BYTES, HOLES_MAX, NEVER, RECENT_IDS, S_BASE_OPEN, S_EXPECTED, S_FAST_SEQUENCE, S_FLAGS, S_HOLES,
-  S_LAST_TIME, S_VENUE, SYMBOL_DENSE, SYMBOL_HAS_TRADED, SYMBOL_SUSPECT,
+  A_RECENT, ASIDE_BYTES, B_INDEX, B_SUSPECT_FROM, C_DUPLICATE, C_HOLES, C_HOLES_MERGED, C_REFUSED_FILL, C_TROUBLE_VERSION, E_WINDOW, FLAG_FETCHED, FLAG_OFFERED, H_COARSE,
+  H_FIRST, H_FROM, H_LAST, H_TO, HOLE_BYTES, HOLES_MAX, I_FLOOR, NEVER, RECENT_IDS, S_BASE_OPEN, S_EXPECTED, S_FAST_SEQUENCE, S_FLAGS, S_HOLES,
+  S_LAST_TIME, S_TOP, S_VENUE, SYMBOL_DENSE, SYMBOL_HAS_TRADED, SYMBOL_SUSPECT,
 } from './bars-layout';
-import { bodyOf, count, noteDeep, reissueSpan, settle } from './bars-ring';
-import { clockOf, intervals, lengthOf } from './bars-window';
+import { bodyOf, count, noteDeep, reissueSpan, settle, stateOf } from './bars-ring';
+import { clockOf, intervals, lengthOf, windowEnd, windowOpen } from './bars-window';
 
 /** Trades of one venue may be stamped out of order by less than this. */
 const RENUMBERED_US: u64 = 1_000_000;
@@ -81,7 +81,16 @@ export function admit(symbol: usize, sequence: u64, time: u64, tradeFlags: u32):
 
 /** What was counted before cannot have happened after the last trade: the venue counts anew. */
 function isRenumbered(symbol: usize, sequence: u64, time: u64): bool {
-  return time > load<u64>(symbol, S_LAST_TIME) + RENUMBERED_US && indexOfHole(symbol, sequence) < 0;
+  return time > latestCounted(symbol) + RENUMBERED_US && indexOfHole(symbol, sequence) < 0;
+}
+
+/** After a restart the time of the last trade is not known better than that of its bar. */
+function latestCounted(symbol: usize): u64 {
+  const last = load<u64>(symbol, S_LAST_TIME);
+  if (!(flagsOf(symbol) & SYMBOL_SUSPECT)) return last;
+  const top: usize = load<u32>(symbol, S_TOP);
+  const end = top ? windowEnd(0, load<u32>(top, E_WINDOW)) : windowOpen(0, load<u32>(stateOf(symbol, 0), I_FLOOR));
+  return max(last, end);
 }
 
 /** Nothing tells what was traded since the last bar, nor can old holes be filled: there the venue's own bars must do. */
