@@ -66,7 +66,7 @@ describe('a running program', () => {
   it('is found by status where the configuration puts it', async () => {
     const { code, out } = await place.run(['status']);
     expect([0, 2]).toContain(code);
-    expect(out).toMatch(/^(OK|DEGRADED) {2}up \d+s, /);
+    expect(out).toMatch(/^(OK|DEGRADED) {2}simulated venues, up \d+s, /);
     expect(JSON.parse((await place.run(['status', '--json'])).out)).toMatchObject({
       actors: { total: expect.any(Number) },
     });

@@ -44,17 +44,20 @@ async function start(simulator: Simulator, postgres: ServerAvailability = ABSENT
 
 /** Waits until bars of both Binance symbols were repaired, and none is a gap any more. */
 async function untilHealed(program: Program, repaired: number): Promise<void> {
-  const isHealed = new Map<string, boolean>();
-  const look = async (symbol: string) => {
-    const qualities = (await closedBars(program, symbol)).map(({ quality }) => quality);
-    const count = qualities.filter((quality) => quality === 'repaired').length;
-    isHealed.set(symbol, count >= repaired && !qualities.includes('gap'));
-  };
+  const closed = new Map<string, readonly BarView[]>();
   const symbols = SYMBOLS.slice(0, 2);
-  const stop = program.klines.live.listen(() => void symbols.map(look));
+  const stop = program.klines.live.listen(() => {
+    for (const symbol of symbols) void closedBars(program, symbol).then((bars) => closed.set(symbol, bars));
+  });
+  const isHealed = (bars: readonly BarView[] = []) =>
+    bars.filter(({ quality }) => quality === 'repaired').length >= repaired &&
+    bars.every(({ quality }) => quality !== 'gap');
   await until(
-    () => symbols.every((symbol) => isHealed.get(symbol)),
-    () => JSON.stringify([...isHealed]),
+    () => symbols.every((symbol) => isHealed(closed.get(symbol))),
+    () =>
+      [...closed]
+        .map(([symbol, bars]) => `${symbol} ${bars.map((bar) => `${bar.openAtMs}:${bar.quality}:${bar.revision}`)}`)
+        .join('\n'),
   );
   stop();
 }
