@@ -90,7 +90,7 @@ describe('the running program', () => {
     expect(paths()).toEqual(before);
   });
 
-  it('goes back when a venue does not send from where it is to be looked for now, and says why', async () => {
+  it('goes back when a venue does not send from its new address, and says why', async () => {
     const reply = await apply(MOVED.replace('binance: {}', 'binance: { wsUrl: "ws://127.0.0.1:1" }'));
     expect(reply).toMatchObject({
       kind: 'rolled-back',

@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import type { Interval } from '../../protocols/kline.ts';
+import type { BarHistory } from '../../venues/history.ts';
 import type { DeepSpan, GapBar, GapQuery } from '../kline-persistence/gap-bars.ts';
 import type { KlineStore } from '../kline-persistence/store.ts';
-import { GapHealer, pagesOf } from './gap-healer.ts';
+import { GapHealer, type GapHealerOptions, pagesOf } from './gap-healer.ts';
 
 const SECOND_US = 1_000_000n;
 const NOW_US = 1_763_000_000n * SECOND_US;
@@ -22,6 +23,22 @@ describe('gap bars', () => {
   });
 });
 
+type Parts = Pick<GapHealerOptions, 'nameOf' | 'taken' | 'nowUs' | 'nowMs'> & Pick<BarHistory, 'fetch'>;
+
+/** Looks every second for gaps that ended at least ten seconds ago. */
+function healerOf(store: KlineStore, { fetch, ...parts }: Parts): GapHealer {
+  return new GapHealer({
+    venue: 'binance',
+    settings: () => ({ enabled: true, everyMs: 1_000, afterMs: 10_000, lookBackMs: 60_000 }),
+    use: (work) => work(store),
+    release: async () => {},
+    history: { weight: 2, pageMax: 1000, fetch },
+    restUrl: () => 'http://127.0.0.1:1',
+    budget: { perMinute: 10_000, share: 1 },
+    ...parts,
+  });
+}
+
 describe('a span that is out of the reach of its worker', () => {
   it('is marked where it is stored once it is over, and only then forgotten', async () => {
     const marked: DeepSpan[] = [];
@@ -31,14 +48,8 @@ describe('a span that is out of the reach of its worker', () => {
       markGaps: async (span: DeepSpan) => marked.push(span),
       gaps: async () => ({ bars: [], total: 0 }),
     } as unknown as KlineStore;
-    const healer = new GapHealer({
-      venue: 'binance',
-      settings: () => ({ enabled: true, everyMs: 1_000, afterMs: 10_000, lookBackMs: 60_000 }),
-      use: (work) => work(store),
-      release: async () => {},
-      history: { weight: 2, pageMax: 1000, fetch: () => Promise.reject(new Error('not asked')) },
-      restUrl: () => 'http://127.0.0.1:1',
-      budget: { perMinute: 100, share: 1 },
+    const healer = healerOf(store, {
+      fetch: () => Promise.reject(new Error('not asked')),
       nameOf: (symbol) => (symbol === 1 ? 'BTCUSDT' : undefined),
       taken: (symbol) => taken.push(symbol),
       nowUs: () => clock.us,
@@ -78,20 +89,11 @@ describe('gap bars that the venue has not', () => {
         total: lasting.includes(series) ? 0 : 1,
       }),
     } as unknown as KlineStore;
-    const healer = new GapHealer({
-      venue: 'binance',
-      settings: () => ({ enabled: true, everyMs: 1_000, afterMs: 10_000, lookBackMs: 60_000 }),
-      use: (work) => work(store),
-      release: async () => {},
-      history: {
-        ...{ weight: 2, pageMax: 1000 },
-        fetch: async () => {
-          asked.push(clock.ms / 1000);
-          return { ok: true, value: [], usedWeight: undefined };
-        },
+    const healer = healerOf(store, {
+      fetch: async () => {
+        asked.push(clock.ms / 1000);
+        return { ok: true, value: [], usedWeight: undefined };
       },
-      restUrl: () => 'http://127.0.0.1:1',
-      budget: { perMinute: 10_000, share: 1 },
       nameOf: () => undefined,
       taken: () => {},
       nowUs: () => NOW_US,
