@@ -9,6 +9,7 @@ import {
 } from '../actors/partition-worker/venue-clock.ts';
 import { nowNs } from '../supervision/threads/thread-clock.ts';
 import { venueNamed } from '../venues/index.ts';
+import { fetchWhole } from '../venues/rest.ts';
 
 export interface VenueTimesOptions {
   readonly endpoints: (venue: string) => { readonly restUrl: string };
@@ -52,8 +53,8 @@ export class VenueTimes {
 
   async #measureField(venue: string, url: string, field: string): Promise<void> {
     const askedUs = wallUs();
-    const response = await fetch(url, { signal: AbortSignal.timeout(ANSWER_WITHIN_MS) });
-    const venueMs = Number(((await response.json()) as Record<string, unknown>)[field]);
+    const { body } = await fetchWhole(url, undefined, ANSWER_WITHIN_MS);
+    const venueMs = Number((JSON.parse(body.toString('utf8')) as Record<string, unknown>)[field]);
     if (!Number.isFinite(venueMs)) return;
     const sample = { askedUs, answeredUs: wallUs(), venueUs: venueMs * 1000 };
     this.#clocks.set(venue, withSample(this.clock(venue), sample));
