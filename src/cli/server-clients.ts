@@ -2,6 +2,7 @@
 import { Redis } from 'ioredis';
 import pg from 'pg';
 import { TapeworksError } from '../protocols/errors/index.ts';
+import { within } from '../supervision/deadline.ts';
 import { reasonOf } from './failure.ts';
 
 const CONNECT_MS = 5_000;
@@ -27,8 +28,10 @@ function keptOut(server: string, cause: unknown): TapeworksError {
 
 /** Lets go of a server that may not answer any more. */
 export async function leavePostgres(client: pg.Client): Promise<void> {
-  const late = new Promise<void>((resolve) => setTimeout(resolve, CONNECT_MS).unref());
-  await Promise.race([client.end().catch(() => undefined), late]);
+  await within(
+    CONNECT_MS,
+    client.end().catch(() => undefined),
+  );
 }
 
 export async function connectRedis(url: string): Promise<Redis> {
