@@ -9,8 +9,8 @@
 // are the difference of two totals, and a longer interval costs nothing per trade:
 //
 //   0      8      16     24      32      40         48   52      56               64       80      96       112     128
-//   | high | low  | close| last  | open  | first_id | n  | marks | before.count   | volume | quote | taker  | taker  |
-//   |      |      |      | id    |      |          |    |       |                | before | before| volume | quote  |
+//   | high | low  | close| last  | open  | first_id | n  | marks | before.count   | volume | quote | volume | quote  |
+//   |      |      |      | id    |      |          |    |       |                | sold   | sold  | bought | bought |
 //
 export const TRADE_BYTES: u32 = 64;
 export const TRADE_SYMBOL: usize = 0;
@@ -44,8 +44,12 @@ export const E_SUMS: usize = 64;
 export const MARK_WAS_GAP: u32 = 1 << 24;
 export const MARK_REVISIONS: u32 = (1 << 24) - 1;
 
-/** Running totals: count, then volume, quote, taker volume, taker quote of 128 bits each. Same order as in an entry. */
+/**
+ * Running totals: count, then volume and quote of what takers sold and of what they bought, 128 bits each, in the same order as in
+ * an entry. A trade changes those of its side alone; records say volume and quote of both, then of what was bought.
+ */
 export const TOTALS_BYTES: usize = 72;
+export const SIDE_BYTES: usize = 32;
 
 // A symbol's state lies in four places, so that what trades touch stays close together however many symbols there are:
 //

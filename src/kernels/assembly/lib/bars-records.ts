@@ -7,13 +7,13 @@ import {
   B_GLOBAL, B_READERS, B_SUSPECT_FROM, E_CLOSE, E_COUNT, E_FIRST_ID, E_HIGH, E_LAST_ID, E_LOW, E_MARKS, E_OPEN, E_WINDOW, H_FROM, H_TO, I_COUNT, I_FLOOR,
   I_FLOOR_CLOSE, I_QUIET_REVISIONS, I_READERS, MARK_REVISIONS, MARK_WAS_GAP, QUALITY_COMPLETE, QUALITY_GAP,
   QUALITY_PARTIAL_FIRST, QUALITY_QUIET, QUALITY_REPAIRED, R_CLOSE, R_CLOSE_US, R_CLOSED, R_COUNT, R_FIRST_ID, R_HIGH,
-  R_INTERVAL, R_LAST_ID, R_LOW, R_NEXT_SEQUENCE, R_OPEN, R_OPEN_US, R_QUALITY, R_REVISION, R_SYMBOL, R_VENUE,
+  R_INTERVAL, R_LAST_ID, R_LOW, R_NEXT_SEQUENCE, R_OPEN, R_OPEN_US, R_QUALITY, R_REVISION, R_SUMS, R_SYMBOL, R_VENUE,
   R_WINDOW, READER_BYTES, READER_COMMITTED, READER_IN_FLIGHT, READER_REWOUND, READERS, RECORD_BYTES, S_COUNT, S_EXPECTED,
   S_FLAGS, S_HOLES, S_SINCE, S_VENUE, S_VERSION, SYMBOL_SUSPECT,
 } from './bars-layout';
 import { holeAt } from './bars-ids';
 import { bodyOf, complete, entryAt, stateOf } from './bars-ring';
-import { copyTotals, subtractTotals } from './bars-totals';
+import { copyTotals, joinSides, subtractTotals } from './bars-totals';
 import { closedWindow, intervals, windowEnd, windowOpen } from './bars-window';
 
 // What left its ring before a reader had committed it: an area a reader, and of each how many there are and are in flight.
@@ -93,6 +93,7 @@ function writeBar(to: usize, symbol: usize, k: u32, entry: usize, totalsAfter: u
   store<u64>(to, load<u64>(entry, E_LAST_ID), R_LAST_ID);
   copyTotals(to + R_COUNT, totalsAfter);
   subtractTotals(to + R_COUNT, entry + E_COUNT);
+  joinSides(to + R_SUMS);
 }
 
 function writeQuiet(to: usize, symbol: usize, k: u32, window: u32, price: u64): void {

@@ -46,9 +46,9 @@ export function setDepths(base: u32, long: u32): void {
   const state = stateOf(symbol, k);
   const head = load<u32>(state, I_HEAD);
   const entries = load<u32>(state, I_COUNT);
-  if (entries > maskOf(k)) giveUpOldest(symbol, k);
-  else store<u32>(state, entries + 1, I_COUNT);
   const entry: usize = load<u32>(state, I_RING) + (head & maskOf(k)) * ENTRY_BYTES;
+  if (entries > maskOf(k)) giveUp(symbol, k, entry);
+  else store<u32>(state, entries + 1, I_COUNT);
   store<u32>(state, head + 1, I_HEAD);
   store<u32>(state, <u32>entry, I_TOP);
   store<u32>(entry, window, E_WINDOW);
@@ -81,15 +81,19 @@ function loseEvicted(reader: u32, symbol: usize, k: u32, first: u32, last: u32):
 }
 
 /** The oldest bar's place is about to be taken. */
-@inline function giveUpOldest(symbol: usize, k: u32): void {
+@inline function giveUp(symbol: usize, k: u32, oldest: usize): void {
   const state = stateOf(symbol, k);
-  const oldest = entryAt(state, k, 0);
   const window = load<u32>(oldest, E_WINDOW);
+  if (min(committedBy(state, 0), committedBy(state, 1)) < window) keepForReaders(symbol, k, oldest, window);
+  store<u32>(state, window + 1, I_FLOOR);
+  store<u64>(state, load<u64>(oldest, E_CLOSE), I_FLOOR_CLOSE);
+}
+
+function keepForReaders(symbol: usize, k: u32, oldest: usize, window: u32): void {
+  const state = stateOf(symbol, k);
   for (let reader: u32 = 0; reader < READERS; reader++) {
     if (committedBy(state, reader) < window) keepEvicted(reader, symbol, k, oldest, entryAt(state, k, 1));
   }
-  store<u32>(state, window + 1, I_FLOOR);
-  store<u64>(state, load<u64>(oldest, E_CLOSE), I_FLOOR_CLOSE);
 }
 
 /** Bars that the kernel can no longer amend: their span and intervals, for a rebuild outside. */
@@ -296,7 +300,7 @@ function amendInterval(symbol: usize, k: u32, time: u64, part: usize): bool {
   const reachable = window >= load<u32>(state, I_FLOOR) && (exists || above > 0 || !full);
   // What leaves the ring is written with the totals as they are, so it goes before they change.
   if (reachable && !exists && full) {
-    giveUpOldest(symbol, k);
+    giveUp(symbol, k, entryAt(state, k, 0));
     store<u32>(state, load<u32>(state, I_COUNT) - 1, I_COUNT);
     above--;
   }

@@ -7,7 +7,7 @@
 import {
   ASIDE_BYTES, B_DEEP_MASK, B_GLOBAL, B_INDEX, COUNTERS_BYTES, DETACHED, E_CLOSE, E_COUNT, E_FIRST_ID, E_HIGH, E_LAST_ID, E_LOW, E_MARKS, E_OPEN, ENTRY_BYTES,
   HEAD_BYTES, I_COUNT, I_END, I_FLOOR, I_FLOOR_CLOSE, I_READERS, I_RING, I_TOP,
-  INTERVAL_BYTES, NEVER, R_CLOSE, R_COUNT, R_FIRST_ID, R_HIGH, R_LAST_ID, R_LOW, R_OPEN, R_REVISION, R_WINDOW,
+  INTERVAL_BYTES, NEVER, R_CLOSE, R_COUNT, R_FIRST_ID, R_HIGH, R_LAST_ID, R_LOW, R_OPEN, R_REVISION, R_SUMS, R_WINDOW,
   READER_BYTES, READER_COMMITTED, READERS, RECORD_BYTES, S_BASE_OPEN, S_BODY, S_COUNT, S_EXPECTED,
   S_FAST_SEQUENCE, S_FLAGS, S_HOLES, S_LAST_TIME, S_PENDING_LOW, S_SINCE, S_VENUE, SYMBOL_DENSE,
   SYMBOL_HAS_TRADED, SYMBOL_SUSPECT, TRADE_BYTES, TRADE_SYMBOL,
@@ -15,7 +15,7 @@ import {
 import { asideAt, confirm, doubt, placeAsides, reissueChanged, resolveHole } from './bars-ids';
 import { commitSymbol, commitUnread, placeUnread, writeSymbol, writeUnread } from './bars-records';
 import { bodyOf, counters, entryAt, linkIntervals, maskOf, push, setDepths, settle, stateOf, wake } from './bars-ring';
-import { copyTotals, subtractTotals } from './bars-totals';
+import { copyTotals, partSides, subtractTotals } from './bars-totals';
 import { intervals, plan, setIntervals, windowAt, windowEnd } from './bars-window';
 
 export let symbols: u32 = 0;
@@ -272,6 +272,7 @@ export function seedBar(global: u32, k: u32, closed: u32): bool {
     store<u64>(state, load<u64>(transfer, R_CLOSE), I_FLOOR_CLOSE);
     return true;
   }
+  partSides(transfer + R_SUMS);
   // The symbol's totals stay as they are: what the bars before it held is before them.
   for (let at: u32 = 0; at < load<u32>(state, I_COUNT); at++) {
     subtractTotals(entryAt(state, k, at) + E_COUNT, transfer + R_COUNT);

@@ -1,5 +1,5 @@
 // Running totals, a count and four sums of 128 bits, and entries that hold them.
-import { TOTALS_BYTES } from './bars-layout';
+import { SIDE_BYTES, TOTALS_BYTES } from './bars-layout';
 
 // For few bytes at a time: memory.copy leaves the kernel, which costs as much as all else that opens a bar.
 @inline function copyLine(to: usize, from: usize): void {
@@ -29,12 +29,25 @@ export function addTotals(to: usize, delta: usize): void {
   for (let at: usize = 8; at < TOTALS_BYTES; at += 16) add128(to + at, load<u64>(delta + at), load<u64>(delta + at, 8));
 }
 
+function subtract128(from: usize, delta: usize): void {
+  const low = load<u64>(from);
+  const less = load<u64>(delta);
+  store<u64>(from, low - less);
+  store<u64>(from, load<u64>(from, 8) - load<u64>(delta, 8) - u64(low < less), 8);
+}
+
 export function subtractTotals(from: usize, delta: usize): void {
   store<u64>(from, load<u64>(from) - load<u64>(delta));
-  for (let at: usize = 8; at < TOTALS_BYTES; at += 16) {
-    const low = load<u64>(from + at);
-    const less = load<u64>(delta + at);
-    store<u64>(from + at, low - less);
-    store<u64>(from + at, load<u64>(from + at, 8) - load<u64>(delta + at, 8) - u64(low < less), 8);
-  }
+  for (let at: usize = 8; at < TOTALS_BYTES; at += 16) subtract128(from + at, delta + at);
+}
+
+/** Turns sums of sold and bought into those of both and bought, as records have them. */
+export function joinSides(sums: usize): void {
+  const bought = sums + SIDE_BYTES;
+  for (let at: usize = 0; at < SIDE_BYTES; at += 16) add128(sums + at, load<u64>(bought + at), load<u64>(bought + at, 8));
+}
+
+/** The other way round. */
+export function partSides(sums: usize): void {
+  for (let at: usize = 0; at < SIDE_BYTES; at += 16) subtract128(sums + at, sums + SIDE_BYTES + at);
 }

@@ -2,7 +2,7 @@
 import {
   C_LATE, C_MALFORMED, C_UNKNOWN_SYMBOL, E_CLOSE, E_COUNT, E_FIRST_ID, E_HIGH, E_LAST_ID, E_LOW, E_MARKS, E_OPEN, E_SUMS,
   E_WINDOW, ENTRY_BYTES, FLAG_LOSS, FLAG_TAKER_BUY, NEVER, S_BASE_OPEN, S_CLOSE, S_COUNT, S_EXPECTED, S_FAST_SEQUENCE, S_HIGH, S_LAST_ID,
-  S_LAST_TIME, S_LOW, S_SUMS, S_TOP, TRADE_AMOUNT, TRADE_BYTES, TRADE_FIRST_ID, TRADE_FLAGS, TRADE_LAST_ID,
+  S_LAST_TIME, S_LOW, S_SUMS, S_TOP, SIDE_BYTES, TRADE_AMOUNT, TRADE_BYTES, TRADE_FIRST_ID, TRADE_FLAGS, TRADE_LAST_ID,
   TRADE_PRICE, TRADE_SEQUENCE, TRADE_TIME,
 } from './bars-layout';
 import { admit, DROP, lose, NEXT, reissueChanged } from './bars-ids';
@@ -29,6 +29,11 @@ const part: usize = memory.data(128, 16);
   return aHigh * bHigh + (middle >> 32) + (cross >> 32);
 }
 
+/** Where the sums of a trade's side stand among the four: what takers sold comes first. */
+@inline function sideOf(trade: usize): usize {
+  return <usize>(load<u32>(trade, TRADE_FLAGS) & FLAG_TAKER_BUY) * SIDE_BYTES;
+}
+
 /** Adds a trade in order to the open base bar and the totals. */
 @inline export function addTrade(symbol: usize, trade: usize, price: u64, amount: u64): void {
   const quote = price * amount;
@@ -38,12 +43,10 @@ const part: usize = memory.data(128, 16);
   store<u64>(symbol, price, S_CLOSE);
   store<u64>(symbol, lastId, S_LAST_ID);
   store<u64>(symbol, load<u64>(symbol, S_COUNT) + lastId - load<u64>(trade, TRADE_FIRST_ID) + 1, S_COUNT);
-  add128(symbol + S_SUMS, amount, 0);
-  add128(symbol + S_SUMS + 16, quote, quoteHigh);
-  // Takers buy and sell by turns that no branch predictor guesses: a mask is cheaper than a jump.
-  const buys = 0 - <u64>(load<u32>(trade, TRADE_FLAGS) & FLAG_TAKER_BUY);
-  add128(symbol + S_SUMS + 32, amount & buys, 0);
-  add128(symbol + S_SUMS + 48, quote & buys, quoteHigh & buys);
+  // Takers buy and sell by turns that no branch predictor guesses: each side has sums of its own, and nothing jumps.
+  const side = symbol + S_SUMS + sideOf(trade);
+  add128(side, amount, 0);
+  add128(side + 16, quote, quoteHigh);
 }
 
 /** Applies trades one by one; returns how many of them changed a bar. */
@@ -137,7 +140,6 @@ function applySlowly(symbol: usize, trade: usize): u32 {
 function shapePart(trade: usize, firstId: u64, lastId: u64): void {
   const price = load<u64>(trade, TRADE_PRICE);
   const amount = load<u64>(trade, TRADE_AMOUNT);
-  const takerBuy = load<u32>(trade, TRADE_FLAGS) & FLAG_TAKER_BUY;
   memory.fill(part, 0, ENTRY_BYTES);
   store<u64>(part, price, E_OPEN);
   store<u64>(part, price, E_HIGH);
@@ -146,9 +148,8 @@ function shapePart(trade: usize, firstId: u64, lastId: u64): void {
   store<u64>(part, firstId, E_FIRST_ID);
   store<u64>(part, lastId, E_LAST_ID);
   store<u64>(part, lastId - firstId + 1, E_COUNT);
-  for (let at: usize = E_SUMS; at <= E_SUMS + (takerBuy ? 32 : 0); at += 32) {
-    store<u64>(part + at, amount);
-    store<u64>(part + at, price * amount, 16);
-    store<u64>(part + at, productHigh(price, amount), 24);
-  }
+  const side = part + E_SUMS + sideOf(trade);
+  store<u64>(side, amount);
+  store<u64>(side, price * amount, 16);
+  store<u64>(side, productHigh(price, amount), 24);
 }
