@@ -68,7 +68,7 @@ export interface BarsLimits {
 export const BARS_DEFAULTS = {
   symbolsMax: 2048,
   globalsMax: 16_384,
-  baseDepth: 16,
+  baseDepth: 8,
   longDepth: 4,
   inputTrades: 1024,
   outputRecords: 32_768,
