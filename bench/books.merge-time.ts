@@ -3,6 +3,7 @@ import { MergeKernel } from '../src/kernels/merge.ts';
 import { writeBook } from '../src/kernels/oracle/merge-oracle.ts';
 import { bookBytes } from '../src/protocols/book-layout.ts';
 import type { BookPlan } from '../src/protocols/book-share.ts';
+import { MERGER_TURN } from '../src/protocols/merge-layout.ts';
 import { nowNs } from '../src/supervision/threads/thread-clock.ts';
 import { nanosecondsPer } from './harness.ts';
 
@@ -23,10 +24,13 @@ export function someBook(depth: number, venue: number): Uint8Array {
 export function nanosecondsPerMerge(venues: number, depth: number): number {
   const names = Array.from({ length: venues }, (_, venue) => `venue${venue}`);
   const plan: BookPlan = { venues: names, symbols: ['A-B'], depth };
-  const books = createBooks(plan, { buffer: new SharedArrayBuffer(256), at: 0 });
+  const books = createBooks(plan, { buffer: new SharedArrayBuffer(256), at: 0 }, true);
   const kernel = new MergeKernel(books.memory, bookLayout(plan), nowNs);
   const reader = new SummaryReader(books);
-  const writers = names.map((name, venue) => ({ writer: new BookWriter(books, name), book: someBook(depth, venue) }));
+  const writers = names.map((name, venue) => ({
+    writer: new BookWriter(books, name, MERGER_TURN),
+    book: someBook(depth, venue),
+  }));
   const untilMs = nowNs() / 1e6 + 3_600_000;
   const publish = (count: number): number => {
     for (let at = 0; at < count; at++) {

@@ -4,6 +4,7 @@ import { cpus } from 'node:os';
 import { BookWriter, createBooks, SummaryReader } from '../src/actors/merger/book-memory.ts';
 import type { MergerArgs } from '../src/actors/merger/duty.ts';
 import type { BookShare } from '../src/protocols/book-share.ts';
+import { MERGER_TURN } from '../src/protocols/merge-layout.ts';
 import { pinnedActor } from '../src/supervision/remote/pinned-actor.ts';
 import { ActorSystem } from '../src/supervision/system.ts';
 import type { IdleSpec } from '../src/supervision/threads/idle-strategy.ts';
@@ -16,6 +17,8 @@ const DEPTH = 10;
 const COUNTS = [1, 10, 100, 1000];
 const WAKES = 3_000;
 const PATIENCE_NS = 1e9;
+/** The writers' number among those that merge; the merger's is another. */
+const HELPER = MERGER_TURN + 1;
 
 export const bench: Bench = {
   summary: 'wake-up latency and memory a symbol, with 1 to 1,000 symbols on four venues',
@@ -35,7 +38,8 @@ export const bench: Bench = {
           options.report(`wake_up_${key}_${count}_symbols`, value, 'us', beside);
         }
       }
-      const { byteLength } = createBooks(planOf(count), { buffer: new SharedArrayBuffer(256), at: 0 }).memory.buffer;
+      const { byteLength } = createBooks(planOf(count), { buffer: new SharedArrayBuffer(256), at: 0 }, true).memory
+        .buffer;
       options.report(`memory_per_symbol_${count}_symbols`, byteLength / count, 'bytes');
     }
   },
@@ -60,7 +64,11 @@ async function wakeUps(count: number, idle: IdleSpec): Promise<number[]> {
     cpu: cpus().length - 1,
     onWarning: () => {},
   });
-  books = createBooks(planOf(count), { buffer: spec.thread.memory.buffer, at: spec.thread.doorbellAt });
+  books = createBooks(
+    planOf(count),
+    { buffer: spec.thread.memory.buffer, at: spec.thread.doorbellAt },
+    idle.kind === 'spin',
+  );
   const system = new ActorSystem({ children: [spec], strategy: 'one_for_one' });
   await system.start();
   try {
@@ -73,7 +81,7 @@ async function wakeUps(count: number, idle: IdleSpec): Promise<number[]> {
 function measure(books: BookShare, count: number): number[] {
   const reader = new SummaryReader(books);
   const writers = VENUES.map((venue, index) => ({
-    writer: new BookWriter(books, venue),
+    writer: new BookWriter(books, venue, HELPER),
     book: someBook(DEPTH, index),
   }));
   const times: number[] = [];
@@ -87,6 +95,7 @@ function measure(books: BookShare, count: number): number[] {
     seen = -1;
     const startNs = nowNs();
     writer.publish(symbol, book, startNs / 1e6 + 3_600_000);
+    writer.finish();
     while (seen !== symbol && nowNs() - startNs < PATIENCE_NS) reader.drain(see);
     times.push((nowNs() - startNs) / 1000);
     // A merger that sleeps is given the time to fall asleep.

@@ -1,4 +1,4 @@
-import { bitmapWordsOffset, type MergeLayout } from '../protocols/merge-layout.ts';
+import { bitmapWordsOffset, MERGER_TURN, type MergeLayout } from '../protocols/merge-layout.ts';
 import { KERNEL_ENV, kernelModule } from './load.ts';
 
 interface MergeExports {
@@ -7,6 +7,8 @@ interface MergeExports {
   spin(iterations: number): number;
   expire(): number;
   merge(symbol: number, nowNs: number): void;
+  help(venue: number, symbol: number): number;
+  giveUp(): void;
 }
 
 const PAGE_BYTES = 65_536;
@@ -19,13 +21,18 @@ export function mergeMemory(layout: MergeLayout): WebAssembly.Memory<SharedArray
 
 /**
  * Merges all venues' books into summaries, inside WebAssembly, over the memory that exchange threads and the publisher
- * share. One merger a memory; its slots must be formatted before the first call.
+ * share. One merger a memory, and helpers beside it; its slots must be formatted before the first call.
  */
 export class MergeKernel {
   private readonly kernel: MergeExports;
 
-  /** `now` gives nanoseconds of the clock that books are stamped with, the same on every thread. */
-  constructor(memory: WebAssembly.Memory<SharedArrayBuffer>, layout: MergeLayout, now: () => number) {
+  /** `now` gives nanoseconds of the clock that books are stamped with, the same on every thread; `holder` is the thread's own number. */
+  constructor(
+    memory: WebAssembly.Memory<SharedArrayBuffer>,
+    layout: MergeLayout,
+    now: () => number,
+    holder: number = MERGER_TURN,
+  ) {
     const instance = new WebAssembly.Instance(kernelModule('merge'), { env: { ...KERNEL_ENV, memory }, host: { now } });
     this.kernel = instance.exports as unknown as MergeExports;
     const { venues, symbols, depth } = layout.shape;
@@ -33,11 +40,11 @@ export class MergeKernel {
       ...[venues, symbols, depth, layout.control, layout.venueDeadlines, layout.bookDeadlines],
       ...[layout.venueDirty, layout.venueDirtyBytes, bitmapWordsOffset(symbols), layout.bookSlots],
       ...[layout.bookSlotBytes, layout.rows, layout.outputDirty, layout.summarySlots, layout.summarySlotBytes],
-      layout.scratch,
+      ...[layout.scratch, holder],
     );
   }
 
-  /** Merges what is marked now; answers how many summaries were published. */
+  /** Merges what is marked now; answers how many summaries were published, or 1 while somebody else merges. */
   sweep(): number {
     return this.kernel.sweep();
   }
@@ -52,7 +59,17 @@ export class MergeKernel {
     return this.kernel.expire();
   }
 
-  /** Merges a symbol at the given time, whether it is marked or not. */
+  /** Merges a symbol whose book of this venue nobody has taken yet. False while somebody else merges: that one may not see the book. */
+  help(venue: number, symbol: number): boolean {
+    try {
+      return this.kernel.help(venue, symbol) !== 0;
+    } catch (error) {
+      this.kernel.giveUp();
+      throw error;
+    }
+  }
+
+  /** Merges a symbol at the given time, whether it is marked or not, in a memory that no other thread merges. */
   merge(symbol: number, nowNs: number): void {
     this.kernel.merge(symbol, nowNs);
   }

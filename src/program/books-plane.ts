@@ -2,12 +2,13 @@
 // memory that joins them. The memory belongs to the merger: whoever attaches to it is told when there is another one.
 
 import type { ExchangeArgs } from '../actors/exchange/actor.ts';
-import { createBooks, type SummaryReader } from '../actors/merger/book-memory.ts';
+import { createBooks, endTurn, type SummaryReader } from '../actors/merger/book-memory.ts';
 import type { MergerArgs } from '../actors/merger/duty.ts';
 import { type PublisherCommand, publisher, type ServedBeside } from '../actors/publisher/actor.ts';
 import type { SymbolShape } from '../actors/publisher/encode.ts';
 import type { BookShare } from '../protocols/book-share.ts';
 import type { ExchangeCommand, ExchangeStatus, TradeEdge, TradeRoute } from '../protocols/exchange.ts';
+import { MERGER_TURN } from '../protocols/merge-layout.ts';
 import type { Ref } from '../protocols/ref.ts';
 import type { ExchangeSettings, MappedSymbol, Placement, TopologyNode } from '../protocols/topology.ts';
 import { pinnedActor } from '../supervision/remote/pinned-actor.ts';
@@ -62,6 +63,7 @@ export class BooksPlane {
   readonly #venues = new Map<string, string>();
   #books: BookShare | undefined;
   #port: number | undefined;
+  #turns = MERGER_TURN;
   #publisher: ActorSpec<PublisherCommand> | undefined;
 
   constructor(options: BooksPlaneOptions) {
@@ -119,8 +121,15 @@ export class BooksPlane {
       ...(cpu !== undefined && { cpu }),
       onWarning: this.#options.onWarning,
     });
-    this.#replaceBooks(createBooks(settings, { buffer: spec.thread.memory.buffer, at: spec.thread.doorbellAt }));
+    const bell = { buffer: spec.thread.memory.buffer, at: spec.thread.doorbellAt };
+    this.#replaceBooks(createBooks(settings, bell, placement.idle === 'spin'));
+    spec.thread.onExit(() => this.#endTurn(MERGER_TURN));
     return { spec, onStopped: () => this.#replaceBooks(undefined) };
+  }
+
+  /** A thread has ended, perhaps while it merged. */
+  #endTurn(holder: number): void {
+    if (this.#books !== undefined) endTurn(this.#books, holder);
   }
 
   /** Other books, or none: the exchanges start anew with them, the publisher takes them as they are. */
@@ -161,6 +170,8 @@ export class BooksPlane {
     const { supervision, path } = node;
     const found = this.#options.endpoints(node.settings.venue);
     let settings = node.settings;
+    const turn = ++this.#turns;
+    const forgetThread = thread!.child!.thread.onExit(() => this.#endTurn(turn));
     const wanted = (): ExchangeSettings => {
       const { streamsPerConnection } = venueNamed(settings.venue).facts.limits;
       // A configured symbol may have a book and trades; one stream stays free for a resubscription.
@@ -175,6 +186,7 @@ export class BooksPlane {
       wsUrl: settings.wsUrl ?? found.wsUrl,
       restUrl: settings.restUrl ?? found.restUrl,
       books: this.#books ?? null,
+      turn,
       tradeEdges: this.#options.tradeEdges(path, settings.venue),
       tradeRoutes: this.#options.tradeRoutes(settings.venue),
       decodeTimes: this.#options.decodeTimes(settings.venue),
@@ -210,6 +222,7 @@ export class BooksPlane {
         spec.ref.tell({ kind: 'reconfigure', settings: wanted() });
       },
       onStopped: () => {
+        forgetThread();
         this.exchanges.delete(path);
         this.#refresh.delete(path);
         this.#venues.delete(path);

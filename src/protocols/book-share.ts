@@ -11,4 +11,6 @@ export interface BookShare {
   readonly memory: WebAssembly.Memory<SharedArrayBuffer>;
   /** The doorbell of the merger's thread, for a merger that sleeps. */
   readonly bell: { readonly buffer: SharedArrayBuffer; readonly at: number };
+  /** The merger looks at the books all the time, so a book that it has not taken in a few microseconds is worth merging elsewhere. */
+  readonly isSpinning: boolean;
 }

@@ -3,7 +3,8 @@ import { invariant } from './errors/index.ts';
 
 /**
  * The shared memory of a merger: V venues, S symbols, depth D. Exchange threads write on the left, the merger's thread
- * reads there and writes on the right, the publisher reads there.
+ * reads there and writes on the right, the publisher reads there. While the merger does not come, an exchange's thread that gets the
+ * turn does the merger's work for its own book.
  *
  *     1024
  *     +---------+------------+---------+--------------+--------+---------+------------+------------+
@@ -52,10 +53,18 @@ export interface MergeLayout {
 export const MERGE_CONTROL = {
   /** A doorbell (rings, waiting) that the merger rings after it has marked summaries in the output bitmap. */
   doorbell: 0,
-  /** Summaries published, modulo 2^32. */
+  /** Summaries published, and those of them that a helper merged, modulo 2^32. */
   merges: 128,
+  helped: 132,
+  /** Who merges at the moment, 0 for nobody. Only its holder gives it back, or the owner once the holder's thread has ended. */
+  turn: 256,
+  /** Somebody died in its turn: everything is to be merged again. */
+  redo: 384,
 } as const;
-export const MERGE_CONTROL_BYTES = 256;
+export const MERGE_CONTROL_BYTES = 512;
+
+/** The merger's number as a holder of the turn; helpers have others, each thread its own. */
+export const MERGER_TURN = 1;
 
 /** What the merger remembers of a symbol: sequence u64, venues in the last summary u32, venues that have a book u32. */
 export const MERGE_ROW_BYTES = 16;

@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { bookLayout } from '../../src/actors/merger/book-memory.ts';
 import type { Program } from '../../src/program/program.ts';
+import { MERGE_CONTROL, MERGER_TURN } from '../../src/protocols/merge-layout.ts';
 import { type Simulator, startSimulator } from '../../src/venues/simulation/simulator.ts';
-import { firstSummary, startBooks } from './harness.ts';
+import { type ClientSummary, firstSummary, startBooks } from './harness.ts';
 
 let simulator: Simulator;
 let program: Program;
@@ -45,5 +47,22 @@ describe('the order-book path', () => {
 
   it('streams the default symbol for an empty request', async () => {
     expect((await firstSummary(port, {}, () => true)).symbol).toBe('BTC-USD');
+  });
+
+  it.each([
+    ['the merger', MERGER_TURN, ['/book/merger']],
+    ['a feed', MERGER_TURN + 1, ['/threads/feed-binance', '/threads/feed-bitstamp']],
+    ['the other feed', MERGER_TURN + 2, ['/threads/feed-binance', '/threads/feed-bitstamp']],
+  ])('goes on when the thread of %s ends while it merges', { timeout: 60_000 }, async (_, holder, paths) => {
+    const { memory, plan } = program.books.books!;
+    const words = new Int32Array(memory.buffer);
+    const turn = (bookLayout(plan).control + MERGE_CONTROL.turn) / 4;
+    const before = await firstSummary(port, { symbols: ['BTC-USD'] }, () => true);
+    // As if it stopped there for ever: from now on nobody can merge.
+    for (let tries = 0; Atomics.compareExchange(words, turn, 0, holder) !== 0; tries++) expect(tries).toBeLessThan(1e6);
+    for (const path of paths) program.system.restart(path);
+    const isLater = ({ sequence, venues }: ClientSummary) =>
+      BigInt(sequence) > BigInt(before.sequence) + 10n && venues.every(({ live }) => live);
+    expect(isLater(await firstSummary(port, { symbols: ['BTC-USD'] }, isLater))).toBe(true);
   });
 });

@@ -92,6 +92,7 @@ export class StandIn {
           if (index === 0) this.books.push(book);
           this.counting.set(this.symbols[index]!, book);
         },
+        finish: () => {},
         countUntil: () => {},
         leaveOut: (index) => this.counting.delete(this.symbols[index]!),
       },

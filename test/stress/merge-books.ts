@@ -1,6 +1,7 @@
 import type { Level } from '../../src/kernels/oracle/frame-oracle.ts';
 import type { VenueBook } from '../../src/kernels/oracle/merge-oracle.ts';
 import type { BookShare } from '../../src/protocols/book-share.ts';
+import { MERGER_TURN } from '../../src/protocols/merge-layout.ts';
 import { Random } from './random.ts';
 
 export interface WriterArgs {
@@ -9,7 +10,14 @@ export interface WriterArgs {
   readonly seed: number;
   /** One word: the venue goes on until it is not zero. */
   readonly stop: Int32Array;
+  /** How often each book is published: many times when the thread shall spend its life in merging. */
+  readonly times: number;
+  /** A word a venue: the generation that it last began with. */
+  readonly generations: Int32Array;
 }
+
+/** A writer's number among the threads that merge. */
+export const turnOf = (venue: number): number => MERGER_TURN + 1 + venue;
 
 /**
  * The book that a venue has of a symbol in a generation. Nothing but the seed and these numbers make it, so that whoever

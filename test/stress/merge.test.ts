@@ -1,7 +1,7 @@
 // Venues' threads write books while the merger merges: every summary is the merge of books that were there, whole.
 import { Worker } from 'node:worker_threads';
 import { describe, expect, it } from 'vitest';
-import { createBooks, SummaryReader } from '../../src/actors/merger/book-memory.ts';
+import { createBooks, endTurn, SummaryReader } from '../../src/actors/merger/book-memory.ts';
 import type { MergerArgs } from '../../src/actors/merger/duty.ts';
 import { mergeOracle, readSummary } from '../../src/kernels/oracle/merge-oracle.ts';
 import { testSeed } from '../../src/kernels/oracle/random.ts';
@@ -9,10 +9,14 @@ import { SUMMARY, SUMMARY_VENUE, SUMMARY_VENUE_BYTES, SUMMARY_VENUE_IN } from '.
 import type { BookShare } from '../../src/protocols/book-share.ts';
 import { pinnedActor } from '../../src/supervision/remote/pinned-actor.ts';
 import { ActorSystem } from '../../src/supervision/system.ts';
-import { bookOf, type WriterArgs } from './merge-books.ts';
+import { bookOf, turnOf, type WriterArgs } from './merge-books.ts';
+import { Random } from './random.ts';
 
 const LONG = process.env['TAPEWORKS_LONG'] === '1';
 const SUMMARIES = LONG ? 1_000_000 : 3_000;
+/** Threads that are killed while they merge, and how many are killed at most for that. */
+const DEATHS = LONG ? 100 : 3;
+const KILLS_MAX = 100 * DEATHS;
 const PLAN = { venues: ['a', 'b', 'c'], symbols: ['A-X', 'B-X', 'C-X'], depth: 10 };
 const PATIENCE_MS = LONG ? 1_200_000 : 60_000;
 const seed = testSeed();
@@ -58,56 +62,129 @@ class Judge {
   }
 }
 
+/** A merger, venues that write beside it, and a judge of what comes out. */
+class Stage {
+  readonly failures: Error[] = [];
+  isOver = false;
+  diedInTurn = 0;
+  readonly reader: SummaryReader;
+  readonly judge: Judge;
+  readonly stop = new Int32Array(new SharedArrayBuffer(4));
+  readonly #generations = new Int32Array(new SharedArrayBuffer(4 * PLAN.venues.length));
+  readonly #times: number;
+  readonly #books: BookShare;
+  readonly #system: ActorSystem;
+  readonly #writers: Worker[] = [];
+  readonly #last: number[] = [];
+
+  constructor(kind: 'spin' | 'park', times: number) {
+    this.#times = times;
+    const isSpinning = kind === 'spin';
+    const spec = pinnedActor({
+      id: 'merger',
+      module: new URL('../../src/actors/merger/duty.js', import.meta.url),
+      exportName: 'makeMerger',
+      prepare: () => ({ args: { books: this.#books, isSpinning } satisfies MergerArgs }),
+      idle: kind === 'spin' ? { kind } : { kind, parkMs: 20 },
+      onWarning: () => {},
+    });
+    this.#books = createBooks(PLAN, { buffer: spec.thread.memory.buffer, at: spec.thread.doorbellAt }, isSpinning);
+    this.#system = new ActorSystem({ children: [spec], strategy: 'one_for_one' });
+    this.reader = new SummaryReader(this.#books);
+    this.judge = new Judge(this.reader.memory.buffer);
+  }
+
+  async start(): Promise<void> {
+    await this.#system.start();
+    for (let venue = 0; venue < PLAN.venues.length; venue++) this.#write(venue);
+  }
+
+  #write(venue: number): void {
+    const shared = { books: this.#books, stop: this.stop, generations: this.#generations };
+    const workerData: WriterArgs = { ...shared, venue, seed, times: this.#times };
+    const writer = new Worker(new URL('./merge-writer.js', import.meta.url), { workerData });
+    writer.on('error', (error: Error) => this.failures.push(error));
+    writer.on('message', (generation: number) => {
+      this.#last[venue] = generation;
+    });
+    this.#writers[venue] = writer;
+  }
+
+  /** Kills a venue's thread wherever it is, and begins another life of it. */
+  async kill(venue: number): Promise<void> {
+    await this.#writers[venue]!.terminate();
+    if (endTurn(this.#books, turnOf(venue))) this.diedInTurn++;
+    if (this.#last[venue] === undefined) this.#write(venue);
+  }
+
+  /** Everything that the venues published last has come out. */
+  get isDone(): boolean {
+    const { latest, isWhole } = this.judge;
+    return latest.every((venues) => venues.every((at, venue) => at === this.#last[venue])) && isWhole.every(Boolean);
+  }
+
+  /** Judges what comes until all is out that was to come, or something is wrong. */
+  async watch(isEnough: () => boolean): Promise<void> {
+    const deadline = performance.now() + PATIENCE_MS;
+    while (!this.isDone && this.failures.length + this.judge.complaints.length === 0 && performance.now() < deadline) {
+      this.reader.drain(this.judge.judge);
+      if (isEnough()) Atomics.store(this.stop, 0, 1);
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    this.isOver = true;
+  }
+
+  async end(): Promise<void> {
+    await Promise.all(this.#writers.map((writer) => writer.terminate()));
+    await this.#system.stop();
+  }
+}
+
 describe(`a merger beside venues that write all the time (TAPEWORKS_SEED=${seed})`, () => {
   it.each(['spin', 'park'] as const)(
-    'that is idle by "%s" merges only whole books, none older than before',
-    {
-      timeout: 2 * PATIENCE_MS,
-    },
+    'that is idle by "%s" merges only whole books, none older than before, and so do those that help it',
+    { timeout: 2 * PATIENCE_MS },
     async (kind) => {
-      let books: BookShare | undefined;
-      const spec = pinnedActor({
-        id: 'merger',
-        module: new URL('../../src/actors/merger/duty.js', import.meta.url),
-        exportName: 'makeMerger',
-        prepare: () => ({ args: { books: books!, isSpinning: kind === 'spin' } satisfies MergerArgs }),
-        idle: kind === 'spin' ? { kind } : { kind, parkMs: 20 },
-        onWarning: () => {},
-      });
-      books = createBooks(PLAN, { buffer: spec.thread.memory.buffer, at: spec.thread.doorbellAt });
-      const system = new ActorSystem({ children: [spec], strategy: 'one_for_one' });
-      await system.start();
-      const reader = new SummaryReader(books);
-      const judge = new Judge(reader.memory.buffer);
-      const stop = new Int32Array(new SharedArrayBuffer(4));
-      const failures: Error[] = [];
-      const last: number[] = [];
-      const writers = PLAN.venues.map((_, venue) => {
-        const workerData: WriterArgs = { books: books!, venue, seed, stop };
-        const writer = new Worker(new URL('./merge-writer.js', import.meta.url), { workerData });
-        writer.on('error', (error: Error) => failures.push(error));
-        writer.on('message', (generation: number) => {
-          last[venue] = generation;
-        });
-        return writer;
-      });
-      const isDone = () =>
-        judge.latest.every((venues) => venues.every((generation, venue) => generation === last[venue])) &&
-        judge.isWhole.every(Boolean);
-      const deadline = performance.now() + PATIENCE_MS;
+      const stage = new Stage(kind, 1);
+      const { judge, reader } = stage;
       try {
-        while (!isDone() && failures.length + judge.complaints.length === 0 && performance.now() < deadline) {
-          reader.drain(judge.judge);
-          if (judge.judged >= SUMMARIES) Atomics.store(stop, 0, 1);
-          await new Promise((resolve) => setImmediate(resolve));
-        }
+        await stage.start();
+        await stage.watch(() => judge.judged >= SUMMARIES);
       } finally {
-        await Promise.all(writers.map((writer) => writer.terminate()));
-        await system.stop();
+        await stage.end();
       }
-      expect(failures).toEqual([]);
+      expect(stage.failures).toEqual([]);
       expect(judge.complaints).toEqual([]);
-      expect(isDone()).toBe(true);
+      expect(stage.isDone).toBe(true);
+      expect(reader.helped).toBeGreaterThan(0);
+      expect(reader.helped).toBeLessThan(reader.merges);
     },
   );
+
+  it('goes on with everything that a thread had in hand that died in its turn', {
+    timeout: 2 * PATIENCE_MS,
+  }, async () => {
+    const stage = new Stage('park', 500);
+    const random = new Random(seed);
+    let kills = 0;
+    const isEnough = () => stage.diedInTurn >= DEATHS || kills >= KILLS_MAX;
+    const killing = async () => {
+      while (!isEnough() && !stage.isOver) {
+        // Each life gets to do something.
+        const enough = stage.judge.judged + 20;
+        while (stage.judge.judged < enough && !stage.isOver) await new Promise((resolve) => setImmediate(resolve));
+        await stage.kill(random.next(PLAN.venues.length));
+        kills++;
+      }
+    };
+    try {
+      await stage.start();
+      await Promise.all([stage.watch(isEnough), killing()]);
+    } finally {
+      await stage.end();
+    }
+    expect(stage.failures).toEqual([]);
+    expect(stage.judge.complaints).toEqual([]);
+    expect({ diedInTurn: stage.diedInTurn, isDone: stage.isDone }).toEqual({ diedInTurn: DEATHS, isDone: true });
+  });
 });

@@ -77,6 +77,8 @@ export class FeedRecorder implements BookTarget, TradeTarget {
   /** An event is about the moment at which the book was received; how long the book counts is for others. */
   countUntil(): void {}
 
+  finish(): void {}
+
   leaveOut(symbol: number): void {
     const book = this.#latest[symbol]!;
     book.quote.waiting = false;

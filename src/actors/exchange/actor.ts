@@ -20,6 +20,8 @@ export interface ExchangeArgs {
   readonly restUrl: string;
   /** Null while no books are merged. */
   readonly books: BookShare | null;
+  /** The number of this connection's thread among those that merge books. */
+  readonly turn: number;
   /** One a partition worker; none where bars are not made. */
   readonly tradeEdges: readonly TradeEdge[];
   /** Where the time of decoding is recorded. */
@@ -53,7 +55,7 @@ export function exchange(args: ExchangeArgs): Behaviour<ExchangeCommand, State> 
       const index = isMerged ? books!.plan.symbols.indexOf(instrument) : -1;
       return index < 0 ? undefined : index;
     };
-    const writer = books !== null && isMerged ? new BookWriter(books, settings.venue) : undefined;
+    const writer = books !== null && isMerged ? new BookWriter(books, settings.venue, args.turn) : undefined;
     const { wsUrl, restUrl } = args;
     if (writer !== undefined && rehearsal === undefined) {
       const streams = wantedStreams(venue, settings, (instrument) =>

@@ -109,6 +109,7 @@ export class DeltaReader<Source extends FrameSource> {
   /** Publishes every book: the connection has just become the current one. */
   publishAll(receivedNs: number): void {
     for (const book of this.#books.values()) if (book.isFollowing) this.#publish(book, receivedNs);
+    this.#options.books?.finish();
   }
 
   close(): void {
@@ -224,6 +225,7 @@ export class DeltaReader<Source extends FrameSource> {
       this.#following(book, heardNs);
       this.#publish(book, heardNs);
     }
+    this.#options.books?.finish();
     return undefined;
   }
 }

@@ -120,7 +120,7 @@ export class FrameReader<Source extends FrameSource> {
   }
 
   read(source: Source, frame: Buffer, receivedNs: number): void {
-    const { counters, venue, decodeTimes, rehearsal } = this.#options;
+    const { counters, venue, decodeTimes, rehearsal, books } = this.#options;
     const reading = source.reading!;
     const code = venue.walker.decode(reading.kernel, frame, receivedNs, this.#onlyRoute, this.#onlyScale);
     // A look at the clock holds the book up by half a microsecond when nothing of it is in the caches.
@@ -128,6 +128,7 @@ export class FrameReader<Source extends FrameSource> {
     this.#take(source, reading, code, frame, receivedNs);
     source.heardNs = receivedNs;
     if (decodedNs > 0) decodeTimes?.record(decodedNs - receivedNs);
+    books?.finish();
     if (source.dataNs === receivedNs) rehearsal?.see(frame, source);
   }
 

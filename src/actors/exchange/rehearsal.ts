@@ -2,6 +2,7 @@
 // a quarter of an hour: slowly, and with long tails. So the first books and trades of a life are read again and again, into
 // memory of their own, a few between real ones, until the path is compiled.
 
+import { MERGER_TURN } from '../../protocols/merge-layout.ts';
 import { BOOK_BUCKETS } from '../../supervision/telemetry/buckets.ts';
 import { openHistogram } from '../../supervision/telemetry/telemetry.ts';
 import { nowNs } from '../../supervision/threads/thread-clock.ts';
@@ -66,7 +67,8 @@ export class Rehearsal {
       counters: new Counters(),
       decodeTimes: openHistogram({ buffer: words, at: 1024 }, BOOK_BUCKETS),
       rehearsal: undefined,
-      books: new BookWriter(createBooks(plan, { buffer: words, at: 0 }), venue.facts.id),
+      // No merger comes here, so each book is merged where it is read: that is rehearsed too.
+      books: new BookWriter(createBooks(plan, { buffer: words, at: 0 }, false), venue.facts.id, MERGER_TURN),
       trades: new TradeWriter([]),
       onControl: () => {},
       onCovered: () => {},

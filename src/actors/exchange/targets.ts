@@ -6,6 +6,8 @@ export interface BookTarget {
   readonly depth: number;
   /** A new book of the symbol, to count until the given time of the threads' clock. */
   publish(symbol: number, record: Uint8Array, untilMs: number): void;
+  /** To be called after books were published and what there is to note about them is noted: there is time to see that they go on. */
+  finish(): void;
   countUntil(symbol: number, untilMs: number): void;
   /** The book does not count any more until the next one is published. */
   leaveOut(symbol: number): void;

@@ -1,5 +1,5 @@
 // The memory that exchange threads, the merger and the publisher share, and each one's way into it.
-import { mergeMemory } from '../../kernels/merge.ts';
+import { MergeKernel, mergeMemory } from '../../kernels/merge.ts';
 import type { BookPlan, BookShare } from '../../protocols/book-share.ts';
 import { invariant } from '../../protocols/errors/index.ts';
 import {
@@ -20,12 +20,13 @@ import { Doorbell } from '../../supervision/threads/doorbell.ts';
 import { SharedMemory } from '../../supervision/threads/memory.ts';
 import { admitToSlot, formatSlot, SlotReader, SlotWriter } from '../../supervision/threads/slot.ts';
 import { slotBytes } from '../../supervision/threads/slot-layout.ts';
+import { nowNs } from '../../supervision/threads/thread-clock.ts';
 
 export function bookLayout({ venues, symbols, depth }: BookPlan): MergeLayout {
   return mergeLayout({ venues: venues.length, symbols: symbols.length, depth, slotBytes });
 }
 
-export function createBooks(plan: BookPlan, bell: BookShare['bell']): BookShare {
+export function createBooks(plan: BookPlan, bell: BookShare['bell'], isSpinning: boolean): BookShare {
   const layout = bookLayout(plan);
   const memory = mergeMemory(layout);
   const shared = new SharedMemory(memory.buffer);
@@ -39,11 +40,29 @@ export function createBooks(plan: BookPlan, bell: BookShare['bell']): BookShare 
   for (let venue = 0; venue < plan.venues.length; venue++) {
     shared.store(venueDeadlineOffset(layout, venue) / 4, DEADLINE_ALWAYS);
   }
-  return { plan, memory, bell };
+  return { plan, memory, bell, isSpinning };
 }
+
+/** Gives back the turn of a thread, if it ended while it merged. For the owner of the threads, after the end. */
+export function endTurn(share: BookShare, holder: number): boolean {
+  const { control } = bookLayout(share.plan);
+  const memory = new SharedMemory(share.memory.buffer);
+  const turn = (control + MERGE_CONTROL.turn) / 4;
+  if (memory.load(turn) !== holder) return false;
+  memory.store((control + MERGE_CONTROL.redo) / 4, 1);
+  memory.compareExchange(turn, holder, 0);
+  new Doorbell(new SharedMemory(share.bell.buffer), share.bell.at).ring();
+  return true;
+}
+
+/** A spinning merger takes a book within a microsecond. When it has not after another, its core was taken from it. */
+const PATIENCE_NS = 1_000;
+/** Longer than anybody takes to merge a symbol. */
+const TURN_NS = 10_000;
 
 /** Where one book goes, worked out once: each line of memory that a frame need not visit is time that it does not take. */
 interface BookPlace {
+  readonly symbol: number;
   readonly slot: SlotWriter;
   readonly deadlineWord: number;
 }
@@ -57,14 +76,21 @@ export class BookWriter {
   readonly #places: (BookPlace | undefined)[] = [];
   readonly #bell: Doorbell;
   readonly #bitmap: number;
+  readonly #helper: MergeKernel;
+  readonly #patienceNs: number;
+  /** Where the last book went, while nobody has looked whether it was taken. */
+  #last: BookPlace | undefined;
 
-  constructor(share: BookShare, venue: string) {
+  /** `holder` is this thread's number among those that merge in this memory. */
+  constructor(share: BookShare, venue: string, holder: number) {
     this.#memory = new SharedMemory(share.memory.buffer);
     this.#layout = bookLayout(share.plan);
     this.#venue = share.plan.venues.indexOf(venue);
     this.#symbols = share.plan.symbols.length;
     this.#bitmap = this.#layout.venueDirty + this.#venue * this.#layout.venueDirtyBytes;
     this.#bell = new Doorbell(new SharedMemory(share.bell.buffer), share.bell.at);
+    this.#helper = new MergeKernel(share.memory, this.#layout, nowNs, holder);
+    this.#patienceNs = share.isSpinning ? PATIENCE_NS : 0;
   }
 
   /** A book's place is taken with its first book; one connection of the venue writes a symbol. */
@@ -72,7 +98,7 @@ export class BookWriter {
     invariant(record.length === this.#layout.bookBytes, 'a book fills its slot exactly');
     const at = bookSlotOffset(this.#layout, this.#venue, symbol);
     const slot = new SlotWriter(this.#memory, at, admitToSlot(this.#memory, at, 'writer'));
-    const place = { slot, deadlineWord: this.#deadlineWord(symbol) };
+    const place = { symbol, slot, deadlineWord: this.#deadlineWord(symbol) };
     this.#places[symbol] = place;
     return place;
   }
@@ -86,15 +112,36 @@ export class BookWriter {
     return this.#layout.shape.depth;
   }
 
-  /** Publishes a book record, to count until the given time of the threads' clock. */
+  /** Publishes a book record, to count until the given time of the threads' clock. `finish` must follow, after the last one. */
   publish(symbol: number, record: Uint8Array, untilMs: number): void {
     const memory = this.#memory;
-    const { slot, deadlineWord: word } = this.#places[symbol] ?? this.#claim(symbol, record);
+    const place = this.#places[symbol] ?? this.#claim(symbol, record);
+    const { slot, deadlineWord: word } = place;
     memory.write(slot.offset, record);
     slot.publish();
     memory.store(word, deadlineWord(untilMs));
     markDirty(memory.words, this.#bitmap, this.#symbols, symbol);
-    this.#bell.ring();
+    if (this.#last !== undefined) this.#bell.ring();
+    this.#last = place;
+  }
+
+  /**
+   * Merges the last book here when the merger does not come for it: at once where the merger sleeps, since to wake it takes longer.
+   * One that goes on merging for long was stopped in the middle of it, and the merger is called after all.
+   */
+  finish(): void {
+    const last = this.#last;
+    this.#last = undefined;
+    if (last === undefined) return;
+    let untilNs = 0;
+    while (!last.slot.isTaken) {
+      const now = nowNs();
+      if (untilNs === 0) untilNs = now + this.#patienceNs;
+      else if (now >= untilNs) {
+        if (this.#helper.help(this.#venue, last.symbol)) return;
+        if (now >= untilNs + TURN_NS) return this.#bell.ring();
+      }
+    }
   }
 
   countUntil(symbol: number, untilMs: number): void {
@@ -132,6 +179,11 @@ export class SummaryReader {
   /** Summaries that the merger has published, modulo 2^32. */
   get merges(): number {
     return this.memory.load((this.#layout.control + MERGE_CONTROL.merges) / 4) >>> 0;
+  }
+
+  /** Those of them that an exchange's thread merged because the merger did not come. */
+  get helped(): number {
+    return this.memory.load((this.#layout.control + MERGE_CONTROL.helped) / 4) >>> 0;
   }
 
   /** Takes every summary that is new, up to the number of symbols; answers how many. */

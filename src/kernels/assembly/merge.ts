@@ -1,6 +1,10 @@
 // asc: --importMemory --sharedMemory --initialMemory 1 --maximumMemory 65536 --enable threads
 // Merges the books of all venues, symbol by symbol, in the shared memory that merge-layout.ts describes. The module has
 // no data of its own in that memory: every address comes from `configure`.
+//
+// Several threads have an instance over the same memory. Whoever holds the turn merges: the merger sweeps over everything that is
+// marked, and a thread whose book the merger does not come for (its core was taken from it) merges that symbol itself. Nobody waits
+// for a turn; what is marked stays marked, and the merger comes back to it.
 import { LEVEL_BYTES, mergeBookInto, mergeBooks } from './lib/sides-merge';
 import { publishSlot, SLOT_FRESH, SLOT_STATE, slotBack, takeSlot } from './lib/slots';
 
@@ -16,6 +20,9 @@ const VENUE_IN: u32 = 1;
 const ROW_BYTES: usize = 16;
 const LINE: usize = 128;
 const MERGES: usize = 128;
+const HELPED: usize = 132;
+const TURN: usize = 256;
+const REDO: usize = 384;
 const FLAT_SYMBOLS: u32 = 128;
 
 let venues: u32 = 0;
@@ -35,12 +42,17 @@ let summarySlots: usize = 0;
 let summarySlotBytes: usize = 0;
 let scratch: usize = 0;
 let asksOffset: usize = 0;
+/** Who this instance is when it holds the turn. */
+let holder: u32 = 0;
+let hasTurn: bool = false;
+let isTurnedAway: bool = false;
 
 export function configure(
   venueCount: u32, symbolCount: u32, keptDepth: u32, controlAt: usize, venueDeadlinesAt: usize, bookDeadlinesAt: usize,
   venueDirtyAt: usize, dirtyBytes: usize, bitmapWordsAt: usize, bookSlotsAt: usize, bookBytes: usize, rowsAt: usize,
-  outputDirtyAt: usize, summarySlotsAt: usize, summaryBytes: usize, scratchAt: usize,
+  outputDirtyAt: usize, summarySlotsAt: usize, summaryBytes: usize, scratchAt: usize, holderNumber: u32,
 ): void {
+  holder = holderNumber;
   venues = venueCount;
   symbols = symbolCount;
   depth = keptDepth;
@@ -124,8 +136,20 @@ function mark(word: usize, bit: u32): void {
   if ((atomic.load<u32>(word) & bit) == 0) atomic.or<u32>(word, bit);
 }
 
-/** Merges one symbol and publishes its summary. */
-function mergeSymbol(symbol: u32, started: f64): void {
+function takeTurn(): bool {
+  if (hasTurn) return true;
+  hasTurn = atomic.load<u32>(control, TURN) == 0 && atomic.cmpxchg<u32>(control, 0, holder, TURN) == 0;
+  if (!hasTurn) isTurnedAway = true;
+  return hasTurn;
+}
+
+function passTurn(): void {
+  if (hasTurn) atomic.store<u32>(control, 0, TURN);
+  hasTurn = false;
+}
+
+/** Merges one symbol and publishes its summary, stamped with the time at which this began, or at which it was done. */
+function mergeSymbol(symbol: u32, started: f64, isTimedAtEnd: bool): void {
   const nowMs = millisecondsOf(started);
   const slot = summarySlots + <usize>symbol * summarySlotBytes;
   const summary = slotBack(slot);
@@ -158,7 +182,7 @@ function mergeSymbol(symbol: u32, started: f64): void {
   store<u32>(row, known, 12);
   store<u64>(summary, sequence);
   store<i64>(summary, bidCount != 0 && askCount != 0 ? spreadOf(load<u64>(bids), load<u64>(asks)) : 0, 8);
-  store<u64>(summary, <u64>started, 16);
+  store<u64>(summary, <u64>(isTimedAtEnd ? now() : started), 16);
   store<u64>(summary, newest, 24);
   store<u32>(summary, bidCount | (askCount << 16), 32);
   store<u32>(summary, venues, 36);
@@ -169,15 +193,39 @@ function mergeSymbol(symbol: u32, started: f64): void {
   if (symbols > FLAT_SYMBOLS) mark(outputDirty + ((symbol >> 10) << 2), 1 << ((symbol >> 5) & 31));
 }
 
-/** Merges a symbol at the given time, whether it is marked or not. */
+/** Merges a symbol at the given time, whether it is marked or not. For a memory that no other thread merges. */
 export function merge(symbol: u32, nowNs: f64): void {
-  mergeSymbol(symbol, nowNs);
+  mergeSymbol(symbol, nowNs, false);
   ring(1);
+}
+
+/** After a trap in its turn: what was taken is merged by whoever comes next. */
+export function giveUp(): void {
+  if (hasTurn) atomic.store<u32>(control, 1, REDO);
+  passTurn();
+}
+
+@inline
+function isFresh(venue: u32, symbol: u32): bool {
+  return (atomic.load<i32>(bookSlot(venue, symbol), SLOT_STATE) & SLOT_FRESH) != 0;
+}
+
+/** Merges a symbol whose book of this venue nobody has taken yet; answers 0 if another has the turn. */
+export function help(venue: u32, symbol: u32): u32 {
+  if (!takeTurn()) return 0;
+  if (isFresh(venue, symbol)) {
+    // Rare, and with nothing in the caches: how long it takes is not known beforehand.
+    mergeSymbol(symbol, now(), true);
+    store<u32>(control, load<u32>(control, HELPED) + 1, HELPED);
+    ring(1);
+  }
+  passTurn();
+  return 1;
 }
 
 /** Counts what was published and wakes the publisher if it sleeps or is about to. */
 function ring(published: u32): void {
-  // The merger alone counts here, so that this needs no atomic addition.
+  // Who has the turn counts here, so that this needs no atomic addition.
   store<u32>(control, load<u32>(control, MERGES) + published, MERGES);
   if (atomic.load<u32>(control, 4) == 0 || atomic.xchg<u32>(control, 0, 4) == 0) return;
   atomic.add<u32>(control, 1);
@@ -187,13 +235,13 @@ function ring(published: u32): void {
 /** The symbols of one word of a venue's bitmap. */
 function sweepWord(venue: u32, word: u32, bitmap: usize): u32 {
   const at = bitmap + bitmapWords + (word << 2);
-  if (atomic.load<u32>(at) == 0) return 0;
+  if (atomic.load<u32>(at) == 0 || !takeTurn()) return 0;
   let merged: u32 = 0;
   for (let bits = atomic.xchg<u32>(at, 0); bits != 0; bits &= bits - 1) {
     const symbol = (word << 5) | ctz<u32>(bits);
-    // A merge for an earlier venue's mark has taken this book already.
-    if (symbol >= symbols || (atomic.load<i32>(bookSlot(venue, symbol), SLOT_STATE) & SLOT_FRESH) == 0) continue;
-    mergeSymbol(symbol, now());
+    // A merge for an earlier venue's mark, or a helper, has taken this book already.
+    if (symbol >= symbols || !isFresh(venue, symbol)) continue;
+    mergeSymbol(symbol, now(), false);
     merged++;
   }
   return merged;
@@ -207,19 +255,21 @@ function sweepVenue(venue: u32): u32 {
     return merged;
   }
   for (let upper: u32 = 0; upper << 10 < symbols; upper++) {
-    if (atomic.load<u32>(bitmap + (upper << 2)) == 0) continue;
+    if (atomic.load<u32>(bitmap + (upper << 2)) == 0 || !takeTurn()) continue;
     let words = atomic.xchg<u32>(bitmap + (upper << 2), 0);
     for (; words != 0; words &= words - 1) merged += sweepWord(venue, (upper << 5) | ctz<u32>(words), bitmap);
   }
   return merged;
 }
 
-/** Merges every symbol that a venue has marked since the last sweep; answers how many. */
+/** Merges every symbol that a venue has marked since the last sweep; answers how many, and 1 if another has the turn. */
 export function sweep(): u32 {
   let merged: u32 = 0;
+  isTurnedAway = false;
   for (let venue: u32 = 0; venue < venues; venue++) merged += sweepVenue(venue);
   if (merged != 0) ring(merged);
-  return merged;
+  passTurn();
+  return isTurnedAway ? 1 : merged;
 }
 
 /** Sweeps up to `iterations` times, without a call to the host while there is nothing to do; answers the merges. */
@@ -229,9 +279,20 @@ export function spin(iterations: u32): u32 {
   return merged;
 }
 
-/** Merges the symbols whose set of living venues is not that of their last summary; answers how many. */
+/** Whether any venue has ever published a book of the symbol, merged or not. */
+function hasBook(symbol: u32): bool {
+  for (let venue: u32 = 0; venue < venues; venue++) if (load<u64>(takeSlot(bookSlot(venue, symbol)), 8) != 0) return true;
+  return false;
+}
+
+/**
+ * Merges the symbols whose set of living venues is not that of their last summary, and all of them after a thread has died in its
+ * turn: nobody knows what it had taken. Answers how many, and 1 if another has the turn.
+ */
 export function expire(): u32 {
+  if (!takeTurn()) return 1;
   const nowMs = millisecondsOf(now());
+  const isRedo = atomic.load<u32>(control, REDO) != 0 && atomic.xchg<u32>(control, 0, REDO) != 0;
   let merged: u32 = 0;
   for (let symbol: u32 = 0; symbol < symbols; symbol++) {
     const row = rows + <usize>symbol * ROW_BYTES;
@@ -240,10 +301,11 @@ export function expire(): u32 {
       const venue = ctz<u32>(known);
       live |= (<u32>isIn(venue, symbol, nowMs)) << venue;
     }
-    if (live == load<u32>(row, 8)) continue;
-    mergeSymbol(symbol, now());
+    if (live == load<u32>(row, 8) && !(isRedo && hasBook(symbol))) continue;
+    mergeSymbol(symbol, now(), false);
     merged++;
   }
   if (merged != 0) ring(merged);
+  passTurn();
   return merged;
 }

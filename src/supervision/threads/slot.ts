@@ -90,6 +90,11 @@ export class SlotWriter extends SlotEnd {
     return this.bufferOffset(this.#back);
   }
 
+  /** The reader has taken the latest value. */
+  get isTaken(): boolean {
+    return (this.memory.load(this.state) & SLOT_FRESH) === 0;
+  }
+
   /** Makes the filled buffer the latest value: PUBLISHED, CONFLATED, or FENCED. */
   publish(): number {
     if (this.fenced) return FENCED;
