@@ -116,6 +116,8 @@ export class BookMetrics {
     this.#counter('orderbook_merges_total', 'Summaries merged.', () => [
       { labels: {}, value: this.#reader?.merges ?? 0 },
     ]);
+    const helped = "Summaries merged on a feed's thread, because the merger slept or did not get its core.";
+    this.#counter('orderbook_merges_helped_total', helped, () => [{ labels: {}, value: this.#reader?.helped ?? 0 }]);
   }
 
   #counter(name: string, help: string, samples: () => Sample[]): void {
