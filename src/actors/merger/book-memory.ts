@@ -134,14 +134,16 @@ export class BookWriter {
     this.#last = undefined;
     if (last === undefined) return;
     let untilNs = 0;
-    while (!last.slot.isTaken) {
+    for (;;) {
+      if (last.slot.isTaken) return;
       const now = nowNs();
       if (untilNs === 0) untilNs = now + this.#patienceNs;
       else if (now >= untilNs) {
         if (this.#helper.help(this.#venue, last.symbol)) return;
-        if (now >= untilNs + TURN_NS) return this.#bell.ring();
+        if (now >= untilNs + TURN_NS) break;
       }
     }
+    this.#bell.ring();
   }
 
   countUntil(symbol: number, untilMs: number): void {
