@@ -11,7 +11,7 @@
 // Whether a trade opens a bar is what no branch predictor guesses. Sorted out beforehand, a run has two jumps that go wrong,
 // one by one every second trade would have one.
 import {
-  C_APPLIED, NEVER, S_BASE_OPEN, S_FAST_SEQUENCE, S_HIGH, S_LOW, S_PENDING_UNTIL, S_RUN, S_SUMS, TRADE_AMOUNT, TRADE_BYTES,
+  C_APPLIED, S_BASE_OPEN, S_FAST_SEQUENCE, S_HIGH, S_LOW, S_PENDING_UNTIL, S_RUN, S_SUMS, TRADE_AMOUNT, TRADE_BYTES,
   TRADE_PRICE, TRADE_SEQUENCE, TRADE_TIME,
 } from './lib/bars-layout';
 import { counters, stateOf, warmed, warmFeeds, warmNext } from './lib/bars-ring';
@@ -29,8 +29,8 @@ export {
 const RUN_TRADES: u32 = 16;
 /** With fewer symbols a run would be short, since it ends where one of them opens a second bar. */
 const RUN_SYMBOLS: u32 = 16;
-/** Leading zeros of price and amount together from which their product is certainly below the limit of 2^112. */
-const PLAIN_ZEROS: u64 = 17;
+/** Prices and amounts without these bits have a product below the limit of 2^112, and a sequence without them is not NEVER. */
+const LARGE: u64 = ~((<u64>1 << 56) - 1);
 
 /** The run: the head of each trade's symbol. */
 const runHeads: usize = memory.data(4 * 16, 64);
@@ -70,6 +70,9 @@ function applyRuns(from: usize, end: usize): u32 {
  */
 function gather(from: usize, stop: usize): usize {
   const base = lengthOf(0);
+  // Where no venue's clock has closed anything, and every venue's stamps are believed.
+  const timely = closedAnywhere;
+  const timelyUs = believedEverywhere > timely ? believedEverywhere - timely : 0;
   let sum: u64 = 0;
   let at: usize = 0;
   let opens: u32 = 0;
@@ -81,10 +84,9 @@ function gather(from: usize, stop: usize): usize {
     const time = load<u64>(trade, TRADE_TIME);
     const sequence = load<u64>(trade, TRADE_SEQUENCE);
     const open = load<u64>(symbol, S_BASE_OPEN);
-    const isSmall = clz(price) + clz(load<u64>(trade, TRADE_AMOUNT)) >= PLAIN_ZEROS;
-    const isNext = i32(symbol != 0) & i32(sequence == load<u64>(symbol, S_FAST_SEQUENCE)) & i32(sequence != NEVER);
-    const isTimely = i32(time >= open) & i32(time >= closedAnywhere) & i32(time < believedEverywhere);
-    if (!(isNext & isTimely & i32(isSmall) & i32(price != 0))) break;
+    // No bit is set of a trade that is next and has nothing that is large; a price of 0 is, once 1 is taken from it.
+    const odd = (sequence ^ load<u64>(symbol, S_FAST_SEQUENCE)) | ((sequence | (price - 1) | load<u64>(trade, TRADE_AMOUNT)) & LARGE);
+    if (!(i32(odd == 0) & i32(symbol != 0) & i32(time >= open) & i32(time - timely < timelyUs))) break;
     const passed = (time - open) / base;
     if (i32(passed != 0) & i32(load<u32>(symbol, S_RUN) == run)) break;
     store<u32>(symbol, run, S_RUN);
