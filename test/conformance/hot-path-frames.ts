@@ -1,21 +1,12 @@
 // Run by hot-path-allocation.test.ts with --expose-gc: drives frames from decode through slots to merged summaries and
 // prints what that did to the heap.
 import { constants, PerformanceObserver } from 'node:perf_hooks';
+import { BookWriter, bookLayout, createBooks, SummaryReader } from '../../src/actors/merger/book-memory.ts';
 import { DecodeKernel, NO_ROUTE } from '../../src/kernels/decode.ts';
-import { MergeKernel, mergeMemory } from '../../src/kernels/merge.ts';
+import { MergeKernel } from '../../src/kernels/merge.ts';
 import { DECIMALS_DEFAULT } from '../../src/protocols/book-layout.ts';
-import {
-  bookDeadlineOffset,
-  bookSlotOffset,
-  DEADLINE_ALWAYS,
-  markDirty,
-  mergeLayout,
-  summarySlotOffset,
-  venueDeadlineOffset,
-} from '../../src/protocols/merge-layout.ts';
-import { SharedMemory } from '../../src/supervision/threads/memory.ts';
-import { admitToSlot, formatSlot, SlotReader, SlotWriter } from '../../src/supervision/threads/slot.ts';
-import { slotBytes } from '../../src/supervision/threads/slot-layout.ts';
+import { MERGER_TURN } from '../../src/protocols/merge-layout.ts';
+import { DOORBELL_BYTES } from '../../src/supervision/threads/doorbell.ts';
 import { nowNs } from '../../src/supervision/threads/thread-clock.ts';
 import { binance } from '../../src/venues/binance/index.ts';
 import { bitstamp } from '../../src/venues/bitstamp/index.ts';
@@ -36,38 +27,28 @@ const frames = [
 const decode = new DecodeKernel();
 decode.addRoute('btcusdt@depth20@100ms', 0);
 decode.addRoute('order_book_btcusd', 0);
-const layout = mergeLayout({ venues: 2, symbols: 1, depth: decode.depth, slotBytes });
-const shared = mergeMemory(layout);
-const memory = new SharedMemory(shared.buffer);
-const merger = new MergeKernel(shared, layout, nowNs);
-const writers = frames.map((_, venue) => {
-  const at = bookSlotOffset(layout, venue, 0);
-  formatSlot(memory, at, layout.bookBytes);
-  memory.store(bookDeadlineOffset(layout, venue, 0) / 4, DEADLINE_ALWAYS);
-  memory.store(venueDeadlineOffset(layout, venue) / 4, DEADLINE_ALWAYS);
-  return new SlotWriter(memory, at, admitToSlot(memory, at, 'writer'));
-});
-const summaryAt = summarySlotOffset(layout, 0);
-formatSlot(memory, summaryAt, layout.summaryBytes);
-const reader = new SlotReader(memory, summaryAt, admitToSlot(memory, summaryAt, 'reader'));
+const plan = { venues: ['binance', 'bitstamp'], symbols: ['BTC-USD'], depth: decode.depth };
+// With a merger that sleeps nobody waits for it: how often one looked at the clock meanwhile would be another number each time.
+const books = createBooks(plan, { buffer: new SharedArrayBuffer(DOORBELL_BYTES), at: 0 }, false);
+const merger = new MergeKernel(books.memory, bookLayout(plan), nowNs);
+const first = new BookWriter(books, 'binance', MERGER_TURN + 1);
+const second = new BookWriter(books, 'bitstamp', MERGER_TURN + 2);
+const reader = new SummaryReader(books);
+const untilMs = nowNs() / 1e6 + 3_600_000;
 
-function publish(venue: number): void {
-  const writer = writers[venue]!;
-  memory.write(writer.offset, decode.book);
-  writer.publish();
-  markDirty(memory.words, layout.venueDirty + venue * layout.venueDirtyBytes, 1, 0);
-}
-
-/** Two frames a summary; answers the summaries. */
-function drive(count: number): number {
-  let summaries = 0;
+/** The merger comes for the first venue's books; those of the second are merged where they were published. */
+function drive(count: number): void {
   for (let n = 0; n < count; n += 2) {
-    if (binance.walker.decode(decode, frames[0], nowNs(), NO_ROUTE, DECIMALS_DEFAULT) > 0) publish(0);
-    if (bitstamp.walker.decode(decode, frames[1], nowNs(), NO_ROUTE, DECIMALS_DEFAULT) > 0) publish(1);
-    merger.sweep();
-    if (reader.take()) summaries++;
+    if (binance.walker.decode(decode, frames[0], nowNs(), NO_ROUTE, DECIMALS_DEFAULT) > 0) {
+      first.publish(0, decode.book, untilMs);
+      merger.sweep();
+      first.finish();
+    }
+    if (bitstamp.walker.decode(decode, frames[1], nowNs(), NO_ROUTE, DECIMALS_DEFAULT) > 0) {
+      second.publish(0, decode.book, untilMs);
+      second.finish();
+    }
   }
-  return summaries;
 }
 
 let majorCollections = 0;
@@ -87,7 +68,8 @@ collect();
 await settle();
 const before = process.memoryUsage().heapUsed;
 observer.observe({ entryTypes: ['gc'] });
-const summaries = drive(FRAMES);
+const earlier = { merges: reader.merges, helped: reader.helped };
+drive(FRAMES);
 // One collection of our own, after the frames: once the observer has told of it, it has told of all before it too.
 collect();
 const heapGrowthBytes = process.memoryUsage().heapUsed - before;
@@ -95,4 +77,6 @@ for (let turn = 0; turn < 1000 && majorCollections === 0; turn++) await settle()
 const observerWorks = majorCollections > 0;
 majorCollections--;
 const collections = { observerWorks, majorCollections, minorCollections };
-process.stdout.write(JSON.stringify({ frames: FRAMES, summaries, ...collections, heapGrowthBytes }));
+const summaries = reader.merges - earlier.merges;
+const helped = reader.helped - earlier.helped;
+process.stdout.write(JSON.stringify({ frames: FRAMES, summaries, helped, ...collections, heapGrowthBytes }));
