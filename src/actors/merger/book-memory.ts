@@ -57,8 +57,8 @@ export function endTurn(share: BookShare, holder: number): boolean {
 
 /** A spinning merger takes a book within a microsecond. When it has not after another, its core was taken from it. */
 const PATIENCE_NS = 1_000;
-/** Longer than anybody takes to merge a symbol. */
-const TURN_NS = 10_000;
+/** Longer than a helper takes to merge its symbol. While the merger works off a burst, no frame waits longer for its turn. */
+const TURN_NS = 3_000;
 
 /** Where one book goes, worked out once: each line of memory that a frame need not visit is time that it does not take. */
 interface BookPlace {
@@ -127,7 +127,7 @@ export class BookWriter {
 
   /**
    * Merges the last book here when the merger does not come for it: at once where the merger sleeps, since to wake it takes longer.
-   * One that goes on merging for long was stopped in the middle of it, and the merger is called after all.
+   * Who goes on merging for longer than a helper does is the merger itself, or was stopped in the middle of it: then the merger is called.
    */
   finish(): void {
     const last = this.#last;
