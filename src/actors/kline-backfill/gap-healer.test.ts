@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import type { Interval } from '../../protocols/kline.ts';
+import type { Interval, TradedBar } from '../../protocols/kline.ts';
 import type { BarHistory } from '../../venues/history.ts';
 import type { DeepSpan, GapBar, GapQuery } from '../kline-persistence/gap-bars.ts';
+import type { NamedBar } from '../kline-persistence/rows.ts';
 import type { KlineStore } from '../kline-persistence/store.ts';
 import { GapHealer, type GapHealerOptions, pagesOf } from './gap-healer.ts';
 
@@ -9,6 +10,11 @@ const SECOND_US = 1_000_000n;
 const NOW_US = 1_763_000_000n * SECOND_US;
 const gap = (at: number, symbol = 'BTCUSDT', interval: Interval = '1s'): GapBar => ({
   ...{ symbol, interval, openUs: BigInt(at) * SECOND_US },
+});
+
+const figures = (openUs: bigint): TradedBar => ({
+  ...{ openUs, closeUs: openUs + SECOND_US - 1n, open: 1n, high: 1n, low: 1n, close: 1n, firstId: 1n, lastId: 1n },
+  ...{ trades: 1n, volume: 1n, quoteVolume: 1n, takerVolume: 0n, takerQuoteVolume: 0n },
 });
 
 describe('gap bars', () => {
@@ -85,8 +91,8 @@ describe('gap bars that the venue has not', () => {
     const series = 'BTCUSDT 1s';
     const store = {
       gaps: async ({ without, lasting }: GapQuery) => ({
-        bars: without.includes(series) ? [] : [gap(10)],
-        total: lasting.includes(series) ? 0 : 1,
+        bars: without.some((past) => past.series === series) ? [] : [gap(10)],
+        total: lasting.some((past) => past.series === series) ? 0 : 1,
       }),
     } as unknown as KlineStore;
     const healer = healerOf(store, {
@@ -111,5 +117,54 @@ describe('gap bars that the venue has not', () => {
     }
     expect(asked).toEqual([0, 1, 3, 7]);
     expect(counted).toEqual([1, 1, 1, 1, 0, 0, 0, 0, 0]);
+  });
+
+  it('hold up no later one of their series', async () => {
+    const clock = { ms: 0 };
+    const gaps = [gap(10)];
+    const asked: number[][] = [];
+    const store = {
+      gaps: async ({ without }: GapQuery) => {
+        const bars = gaps.filter(({ openUs }) => !without.some(({ untilUs }) => openUs <= untilUs));
+        return { bars, total: bars.length };
+      },
+      fill: async (bars: readonly NamedBar[]) => {
+        for (const { bar } of bars) {
+          const at = gaps.findIndex(({ openUs }) => openUs === bar.openUs);
+          gaps.splice(at, 1);
+        }
+        return bars.length;
+      },
+    } as unknown as KlineStore;
+    const healer = healerOf(store, {
+      fetch: async (_url, _symbol, _interval, fromUs, limit) => {
+        asked.push([clock.ms / 1000, Number(fromUs / SECOND_US), limit]);
+        // It has nothing from before second 20.
+        const firstUs = fromUs === 10n * SECOND_US ? 20n * SECOND_US : fromUs;
+        const value = Array.from({ length: limit }, (_, at) => figures(firstUs + BigInt(at) * SECOND_US));
+        return { ok: true, value, usedWeight: undefined };
+      },
+      nameOf: () => undefined,
+      taken: () => {},
+      nowUs: () => NOW_US,
+      nowMs: () => clock.ms,
+    });
+    for (let second = 0; second <= 7; second++) {
+      if (second === 4) gaps.push(gap(30));
+      clock.ms = second * 1000;
+      healer.begin();
+      healer.look();
+      await new Promise((resolve) => setImmediate(resolve));
+      await healer.end();
+    }
+    expect(asked).toEqual([
+      [0, 10, 1],
+      [1, 10, 1],
+      [3, 10, 1],
+      [4, 30, 1],
+      [7, 10, 1],
+    ]);
+    expect(gaps).toEqual([gap(10)]);
+    expect(healer.stats.healed).toBe(1);
   });
 });

@@ -2,7 +2,7 @@
 // missing, are replaced by the venue's own bars, some at a time.
 //
 //   deep span told --all of it long over--> its stored bars are marked as gaps, and the kernel forgets the span
-//   a turn: the oldest gap bars --one question a page of a series--> replaced, or the series waits: 1 2 4 ... 512 turns
+//   a turn: the oldest gap bars --one question a page of a series--> replaced, or they wait: 1 2 4 ... 512 turns
 //           a venue or database that fails ends the turn; the next ones are left out: 1 2 4 8 16 turns
 import { type BarFigures, type Interval, windowAt } from '../../protocols/kline.ts';
 import type { Trouble } from '../../protocols/partition.ts';
@@ -69,8 +69,8 @@ const DEEP_MAX = 20_000;
 export class GapHealer {
   readonly #options: GapHealerOptions;
   readonly #deep = new Map<number, Deep>();
-  /** Series of which the venue had nothing: how often in a row, and when to ask again. */
-  readonly #later = new Map<string, { readonly tries: number; readonly atMs: number }>();
+  /** Series of which the venue had something not: up to which bar, how often in a row, and when to ask again. Later bars do not wait. */
+  readonly #later = new Map<string, { readonly untilUs: bigint; readonly tries: number; readonly atMs: number }>();
   #budget;
   #dueMs = 0;
   #failures = 0;
@@ -146,9 +146,10 @@ export class GapHealer {
     const { history, nowMs, nowUs, settings, use, venue } = this.#options;
     const { afterMs, lookBackMs } = settings();
     const now = nowUs();
-    const without = [...this.#later].filter(([, { atMs }]) => atMs > nowMs()).map(([series]) => series);
+    const waiting = [...this.#later].map(([series, later]) => ({ series, ...later }));
+    const without = waiting.filter(({ atMs }) => atMs > nowMs());
     const span = { fromUs: now - BigInt(lookBackMs) * 1000n, toUs: now - BigInt(afterMs) * 1000n };
-    const lasting = [...this.#later].filter(([, { tries }]) => tries >= LASTING_TRIES).map(([series]) => series);
+    const lasting = waiting.filter(({ tries }) => tries >= LASTING_TRIES);
     const query = { venue, ...span, without, lasting, limit: BARS_PER_TURN };
     const { bars, total } = await use((store) => store.gaps(query));
     this.#stats = { ...this.#stats, gaps: total };
@@ -173,7 +174,7 @@ export class GapHealer {
     }
     const reason = `${symbol} ${interval}: ${describeFailure(answer)}`;
     if (isRefusal(answer.status)) {
-      this.#wait(page, reason);
+      this.#wait(page, page.opens, reason);
       return true;
     }
     if (isLimit(answer.status)) {
@@ -192,16 +193,22 @@ export class GapHealer {
     const healed = named.length === 0 ? 0 : await use((store) => store.fill(named));
     const { gaps, healed: before } = this.#stats;
     this.#stats = { ...this.#stats, gaps: Math.max(0, gaps - healed), healed: before + healed };
-    if (bars.length < opens.length) this.#wait(page, `${symbol} ${interval}: the venue has no such bars`);
-    else this.#later.delete(`${symbol} ${interval}`);
+    const had = new Set(bars.map(({ openUs }) => openUs));
+    const missing = opens.filter((openUs) => !had.has(openUs));
+    const series = `${symbol} ${interval}`;
+    if (missing.length > 0) this.#wait(page, missing, `${series}: the venue has no such bars`);
+    else if (opens[0]! <= (this.#later.get(series)?.untilUs ?? -1n)) this.#later.delete(series);
   }
 
-  #wait({ symbol, interval }: Page, trouble: string): void {
+  #wait({ symbol, interval }: Page, missing: readonly bigint[], trouble: string): void {
     const series = `${symbol} ${interval}`;
-    const tries = this.#later.get(series)?.tries ?? 0;
+    const untilUs = missing.at(-1)!;
+    const before = this.#later.get(series);
+    const tries = before === undefined || untilUs > before.untilUs ? 0 : before.tries;
     const { everyMs } = this.#options.settings();
     this.#later.delete(series);
-    this.#later.set(series, { tries: tries + 1, atMs: this.#options.nowMs() + everyMs * 2 ** Math.min(tries, 9) });
+    const atMs = this.#options.nowMs() + everyMs * 2 ** Math.min(tries, 9);
+    this.#later.set(series, { untilUs, tries: tries + 1, atMs });
     if (this.#later.size > SERIES_WAITING_MAX) this.#later.delete(this.#later.keys().next().value!);
     this.#stats = { ...this.#stats, failed: this.#stats.failed + 1, trouble };
   }
