@@ -112,7 +112,7 @@ class Subscription {
     for (const event of ['cancelled', 'close', 'error']) call.on(event, () => this.#end());
     const { symbols, intervals } = bars.catalogue();
     for (const name of symbols) {
-      for (const interval of intervals) this.#offer(live.series(...namesOf(name), interval).slice(0, 1));
+      for (const interval of intervals) this.#offer([live.newest(...namesOf(name), interval) ?? []].flat());
     }
   }
 

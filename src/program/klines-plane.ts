@@ -306,7 +306,9 @@ export class KlinesPlane {
         for (const news of standingNews(this.#standing, standing)) this.#options.onWarning(news);
         this.#standing = standing;
       },
+      onDurable: (bars) => this.live.takeStored(bars),
     });
+    this.live.isStored = true;
     return { spec: actor({ id, backoff, shutdown: node.supervision.shutdownMs, behaviour }) };
   }
 

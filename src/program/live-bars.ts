@@ -8,15 +8,41 @@ const BARS_KEPT = 100_000;
 const PER_SERIES_MIN = 4;
 const PER_SERIES_MAX = 500;
 
-/** The newest bars of every symbol and interval, as the workers last told them, and whoever wants to hear of changes. */
+/**
+ * The newest bars of every symbol and interval, as the workers last told them, and whoever wants to hear of changes.
+ *
+ * Where bars are stored, a further revision of a closed bar is told when it is: one that a killed process took with it would be followed by a
+ * lower one.
+ */
 export class LiveBars {
+  isStored = false;
   readonly #series = new Map<string, Map<bigint, NamedBar>>();
+  readonly #told = new Map<string, NamedBar>();
   readonly #listeners = new Set<BarListener>();
 
   take(bars: readonly NamedBar[]): void {
     if (bars.length === 0) return;
     for (const named of bars) this.#keep(named);
+    this.#tell(this.isStored ? bars.filter((named) => !isRevised(named)) : bars);
+  }
+
+  /** These bars are stored, or in the spill. */
+  takeStored(bars: readonly NamedBar[]): void {
+    this.#tell(bars.filter(isRevised));
+  }
+
+  #tell(bars: readonly NamedBar[]): void {
+    if (bars.length === 0) return;
+    for (const named of bars) {
+      const key = keyOf(named.venue, named.symbol, named.bar.interval);
+      if (named.bar.openUs >= (this.#told.get(key)?.bar.openUs ?? 0n)) this.#told.set(key, named);
+    }
     for (const listener of this.#listeners) listener(bars);
+  }
+
+  /** The newest bar of a series that listeners were told of. */
+  newest(venue: string, symbol: string, interval: string): NamedBar | undefined {
+    return this.#told.get(keyOf(venue, symbol, interval));
   }
 
   /** Newest first. */
@@ -48,6 +74,10 @@ export class LiveBars {
       windows.delete(oldest);
     }
   }
+}
+
+function isRevised({ bar }: NamedBar): boolean {
+  return bar.closed && bar.revision > 1;
 }
 
 function keyOf(venue: string, symbol: string, interval: string): string {

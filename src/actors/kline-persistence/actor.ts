@@ -47,6 +47,8 @@ export interface KlinePersistenceOptions {
   /** Since when a symbol is watched, in venue time. */
   readonly sinceUs: (venue: string, symbol: string) => bigint;
   readonly onStanding: (standing: BarsStanding) => void;
+  /** These bars outlast the process now. */
+  readonly onDurable: (bars: readonly NamedBar[]) => void;
 }
 
 type Message = PersistenceMessage<NamedBar>;
@@ -209,6 +211,7 @@ class Persistence implements Behaviour<Message, State> {
     const taken = this.#states.take(bars);
     await this.#keep(this.#isBehind ? [...taken, ...this.#states.all()] : taken);
     this.#isBehind = false;
+    this.#options.onDurable(bars);
   }
 
   /** Of symbols in which nothing closed, the next batch will bring a newer state. */
@@ -218,6 +221,7 @@ class Persistence implements Behaviour<Message, State> {
     // The first of an outage has all symbols, so that a restart within it finds every one of them.
     const whole = closing.map((state) => this.#states.whole(state));
     await this.#options.spill.append([...(isFirst ? this.#states.all() : []), ...whole]);
+    this.#options.onDurable(bars);
   }
 
   /** What the workers still have becomes durable before they end. */

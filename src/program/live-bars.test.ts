@@ -1,0 +1,54 @@
+import { describe, expect, it } from 'vitest';
+import type { NamedBar } from '../actors/kline-persistence/rows.ts';
+import type { Bar } from '../protocols/kline.ts';
+import { LiveBars } from './live-bars.ts';
+
+const bar = (openUs: bigint, state: Pick<Bar, 'closed' | 'revision'>): NamedBar => ({
+  ...{ venue: 'binance', symbol: 'BTCUSDT' },
+  bar: {
+    ...{
+      symbol: 0,
+      interval: '1s',
+      quality: 'complete',
+      openUs,
+      closeUs: openUs + 999_999n,
+      nextSequence: 1n,
+      ...state,
+    },
+    ...{ open: 1n, high: 1n, low: 1n, close: 1n, firstId: 1n, lastId: 1n, trades: 1n },
+    ...{ volume: 1n, quoteVolume: 1n, takerVolume: 0n, takerQuoteVolume: 0n },
+  },
+});
+
+const open = bar(2n, { closed: false, revision: 0 });
+const closed = bar(1n, { closed: true, revision: 1 });
+const revised = bar(1n, { closed: true, revision: 2 });
+
+function heardBy(live: LiveBars): NamedBar[] {
+  const heard: NamedBar[] = [];
+  live.listen((bars) => heard.push(...bars));
+  return heard;
+}
+
+describe('who listens to live bars', () => {
+  it('hears of a revision when it is stored, and of everything else at once', () => {
+    const live = new LiveBars();
+    live.isStored = true;
+    const heard = heardBy(live);
+    live.take([closed, open]);
+    expect(heard).toEqual([closed, open]);
+    live.take([revised]);
+    expect(heard).toEqual([closed, open]);
+    expect(live.series('binance', 'BTCUSDT', '1s')).toEqual([open, revised]);
+    expect(live.newest('binance', 'BTCUSDT', '1s')).toEqual(open);
+    live.takeStored([closed, revised, open]);
+    expect(heard).toEqual([closed, open, revised]);
+  });
+
+  it('hears of revisions at once where nothing is stored', () => {
+    const live = new LiveBars();
+    const heard = heardBy(live);
+    live.take([revised, open]);
+    expect(heard).toEqual([revised, open]);
+  });
+});
