@@ -296,11 +296,7 @@ export class KlinesPlane {
         },
       }));
     const behaviour = klinePersistence({
-      settings: node.settings,
-      workers,
-      link: writer,
-      readers,
-      spill: this.#spill,
+      ...{ settings: node.settings, workers, link: writer, readers, spill: this.#spill },
       sinceUs: (venue, symbol) => this.symbols.byName(venue, symbol)?.sinceUs ?? this.#times.nowUs(venue),
       onStanding: (standing) => {
         for (const news of standingNews(this.#standing, standing)) this.#options.onWarning(news);
