@@ -57,7 +57,7 @@ async function wakeUps(count: number, idle: IdleSpec): Promise<number[]> {
     module: new URL('../src/actors/merger/duty.js', import.meta.url),
     exportName: 'makeMerger',
     prepare: () => {
-      const args: MergerArgs = { books: books!, isSpinning: idle.kind === 'spin' };
+      const args: MergerArgs = { books: books! };
       return { args };
     },
     idle,

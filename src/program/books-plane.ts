@@ -113,7 +113,7 @@ export class BooksPlane {
       module: new URL('../actors/merger/duty.js', import.meta.url),
       exportName: 'makeMerger',
       prepare: () => {
-        const args: MergerArgs = { books: this.#books!, isSpinning: placement.idle === 'spin' };
+        const args: MergerArgs = { books: this.#books! };
         return { args };
       },
       idle: idleOf(placement),

@@ -112,7 +112,10 @@ class Subscription {
     for (const event of ['cancelled', 'close', 'error']) call.on(event, () => this.#end());
     const { symbols, intervals } = bars.catalogue();
     for (const name of symbols) {
-      for (const interval of intervals) this.#offer([live.newest(...namesOf(name), interval) ?? []].flat());
+      for (const interval of intervals) {
+        const newest = live.newest(...namesOf(name), interval);
+        if (newest !== undefined) this.#offer([newest]);
+      }
     }
   }
 

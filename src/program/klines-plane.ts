@@ -75,7 +75,7 @@ const MOVE_WITHIN_MS = 20_000;
 export class KlinesPlane {
   readonly factories: KlineFactories;
   readonly bars: BarsView;
-  readonly live = new LiveBars();
+  readonly live: LiveBars;
   readonly symbols = new KlineSymbols();
   readonly watch: KlineWatch;
   readonly #options: KlinesPlaneOptions;
@@ -99,6 +99,7 @@ export class KlinesPlane {
 
   constructor(options: KlinesPlaneOptions) {
     this.#options = options;
+    this.live = new LiveBars(options.postgres.state === 'up');
     this.#times = new VenueTimes({ endpoints: options.endpoints });
     this.bars = new BarsView({
       live: this.live,
@@ -304,7 +305,6 @@ export class KlinesPlane {
       },
       onDurable: (bars) => this.live.takeStored(bars),
     });
-    this.live.isStored = true;
     return { spec: actor({ id, backoff, shutdown: node.supervision.shutdownMs, behaviour }) };
   }
 

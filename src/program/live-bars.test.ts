@@ -32,8 +32,7 @@ function heardBy(live: LiveBars): NamedBar[] {
 
 describe('who listens to live bars', () => {
   it('hears of a revision when it is stored, and of everything else at once', () => {
-    const live = new LiveBars();
-    live.isStored = true;
+    const live = new LiveBars(true);
     const heard = heardBy(live);
     live.take([closed, open]);
     expect(heard).toEqual([closed, open]);
@@ -46,7 +45,7 @@ describe('who listens to live bars', () => {
   });
 
   it('hears of revisions at once where nothing is stored', () => {
-    const live = new LiveBars();
+    const live = new LiveBars(false);
     const heard = heardBy(live);
     live.take([revised, open]);
     expect(heard).toEqual([revised, open]);

@@ -15,15 +15,19 @@ const PER_SERIES_MAX = 500;
  * lower one.
  */
 export class LiveBars {
-  isStored = false;
+  readonly #isStored: boolean;
   readonly #series = new Map<string, Map<bigint, NamedBar>>();
   readonly #told = new Map<string, NamedBar>();
   readonly #listeners = new Set<BarListener>();
 
+  constructor(isStored: boolean) {
+    this.#isStored = isStored;
+  }
+
   take(bars: readonly NamedBar[]): void {
     if (bars.length === 0) return;
     for (const named of bars) this.#keep(named);
-    this.#tell(this.isStored ? bars.filter((named) => !isRevised(named)) : bars);
+    this.#tell(this.#isStored ? bars.filter((named) => !isRevised(named)) : bars);
   }
 
   /** These bars are stored, or in the spill. */

@@ -84,7 +84,7 @@ class Stage {
       id: 'merger',
       module: new URL('../../src/actors/merger/duty.js', import.meta.url),
       exportName: 'makeMerger',
-      prepare: () => ({ args: { books: this.#books, isSpinning } satisfies MergerArgs }),
+      prepare: () => ({ args: { books: this.#books } satisfies MergerArgs }),
       idle: kind === 'spin' ? { kind } : { kind, parkMs: 20 },
       onWarning: () => {},
     });

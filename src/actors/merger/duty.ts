@@ -6,8 +6,6 @@ import { bookLayout } from './book-memory.ts';
 
 export interface MergerArgs {
   readonly books: BookShare;
-  /** A thread with a core of its own stays inside WebAssembly for a while; one that sleeps looks once. */
-  readonly isSpinning: boolean;
 }
 
 /** Looks at the inputs before the thread shows that it lives: some tens of microseconds. */
@@ -17,12 +15,13 @@ const EXPIRE_EVERY_NS = 5e6;
 
 /** The merger's duty cycle: sweep what is marked, and now and then what has run out of time. */
 export const makeMerger: MakeDutyCycle = (context): DutyCycle => {
-  const { books, isSpinning } = context.args as MergerArgs;
+  const { books } = context.args as MergerArgs;
   const kernel = new MergeKernel(books.memory, bookLayout(books.plan), nowNs);
   let expireAtNs = 0;
   return {
     doWork() {
-      let merged = isSpinning ? kernel.spin(SPINS) : kernel.sweep();
+      // A thread with a core of its own stays inside WebAssembly for a while; one that sleeps looks once.
+      let merged = books.isSpinning ? kernel.spin(SPINS) : kernel.sweep();
       const now = nowNs();
       if (now >= expireAtNs) {
         expireAtNs = now + EXPIRE_EVERY_NS;
