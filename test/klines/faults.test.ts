@@ -88,5 +88,8 @@ describe('stored bars', () => {
     expect(world.program.symbols).toEqual(expect.arrayContaining(listed));
     const rows = await world.rows();
     expect(rows.filter(({ quality }) => quality === 'repaired').length).toBeGreaterThan(0);
+    // Subscribers heard of repairs too, once these were stored.
+    const revised = [...world.journal.closed.values()].flat().filter(({ revision }) => revision > 1);
+    expect(revised.length).toBeGreaterThan(0);
   });
 });

@@ -214,7 +214,7 @@ function isFresh(venue: u32, symbol: u32): bool {
 export function help(venue: u32, symbol: u32): u32 {
   if (!takeTurn()) return 0;
   if (isFresh(venue, symbol)) {
-    // Rare, and with nothing in the caches: how long it takes is not known beforehand.
+    // Between two frames others have used the caches: how long it takes is not known beforehand.
     mergeSymbol(symbol, now(), true);
     store<u32>(control, load<u32>(control, HELPED) + 1, HELPED);
     ring(1);
