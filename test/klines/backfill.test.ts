@@ -14,6 +14,12 @@ import { binance } from '../../src/venues/binance/index.ts';
 import { type Simulator, startSimulator } from '../../src/venues/simulation/simulator.ts';
 import { root, tapeworks } from '../commands/harness.ts';
 
+interface BackfillCase {
+  readonly signal: AbortSignal;
+  readonly onPage: () => void;
+  readonly aheadMs: number;
+}
+
 const MINUTE_US = 60_000_000n;
 const HOURS = 20;
 let folder: string;
@@ -33,7 +39,7 @@ beforeAll(async () => {
   // A step is half a minute of the market: 1,200 minutes are two pages.
   const market = { symbols: ['BTC-USD'], venues: [binance], retainTrades: 1_000_000 };
   simulator = await startSimulator({ port: 0, seed: 4, rate: 1, speed: 30, startMs, manual: true, ...market });
-  simulator.advance(HOURS * 120);
+  simulator.advance(HOURS * 120 + 1);
 }, 60_000);
 afterAll(async () => {
   await client?.end();
@@ -45,7 +51,7 @@ afterAll(async () => {
 const truth = (interval: Interval) =>
   simulator.truth
     .bars('binance', 'BTCUSDT', { interval, startMs, limit: 5_000 })
-    .filter((bar) => bar.closeMs < simulator.truth.nowMs('binance'));
+    .filter((bar) => bar.closeMs < venueNowMs());
 
 async function stored(interval: Interval) {
   const { rows } = await client.query<{
@@ -62,9 +68,17 @@ async function stored(interval: Interval) {
   return rows;
 }
 
-function backfill(interval: Interval, signal = new AbortController().signal, onPage: () => void = () => {}) {
+const venueNowMs = () => simulator.truth.nowMs('binance');
+
+/** `aheadMs`: how far our clock is ahead of the venue's. */
+function backfill(
+  interval: Interval,
+  { signal = new AbortController().signal, onPage = () => {}, aheadMs = 0 }: Partial<BackfillCase> = {},
+) {
   const waits: number[] = [];
   const fromUs = BigInt(startMs) * 1000n;
+  const startedMs = performance.now();
+  const nowMs = () => Math.floor(venueNowMs() + aheadMs + performance.now() - startedMs);
   const store = new BackfillStore(client);
   const run = new Backfill({
     span: {
@@ -72,7 +86,7 @@ function backfill(interval: Interval, signal = new AbortController().signal, onP
       symbol: 'BTCUSDT',
       interval,
       fromUs,
-      toUs: BigInt(simulator.truth.nowMs('binance')) * 1000n,
+      toUs: BigInt(nowMs()) * 1000n,
     },
     store: {
       progress: (span) => store.progress(span),
@@ -86,7 +100,7 @@ function backfill(interval: Interval, signal = new AbortController().signal, onP
     history: binanceHistory.bars,
     restUrl: simulator.endpoints('binance').restUrl,
     budget: { perMinute: 6000, share: 1 },
-    nowMs: () => Date.now(),
+    nowMs,
     sleep: async (ms) => {
       waits.push(ms);
       await new Promise((resolve) => setTimeout(resolve, ms));
@@ -100,7 +114,7 @@ function backfill(interval: Interval, signal = new AbortController().signal, onP
 describe('a filled history', () => {
   it('goes on after a stop where it was, and is what the venue has', async () => {
     const stop = new AbortController();
-    const first = await backfill('1m', stop.signal, () => stop.abort()).run;
+    const first = await backfill('1m', { signal: stop.signal, onPage: () => stop.abort() }).run;
     expect(first).toMatchObject({ isDone: false, added: 1000 });
     expect(await stored('1m')).toHaveLength(1000);
     const second = await backfill('1m').run;
@@ -113,6 +127,12 @@ describe('a filled history', () => {
       new Set(truth('1m').map(({ trades }) => (trades === 0 ? 'quiet 1' : 'complete 1'))),
     );
     expect(await backfill('1m').run).toMatchObject({ isDone: true, added: 0 });
+  });
+
+  it('has no bar that still grows, even when our clock says that it has closed', async () => {
+    const hourMs = 3_600_000;
+    const aheadMs = hourMs - (venueNowMs() % hourMs) + 1000;
+    expect(await backfill('1h', { aheadMs }).run).toMatchObject({ isDone: true, added: truth('1h').length });
   });
 
   it('waits as long as the venue asks, and goes on', async () => {
@@ -152,14 +172,15 @@ describe('tapeworks backfill', () => {
   const rest = () => ['--rest', simulator.endpoints('binance').restUrl];
 
   it('fills several intervals and says how many bars it added', async () => {
-    const { code, out } = await run('BTCUSDT', '--from', from(), '--interval', '30m,1h', '--json', ...rest());
+    const span = ['--from', from(), '--to', new Date(venueNowMs()).toISOString()];
+    const { code, out } = await run('BTCUSDT', ...span, '--interval', '30m,2h', '--json', ...rest());
     expect(code).toBe(0);
     const lines = out
       .trim()
       .split('\n')
       .map((line) => JSON.parse(line) as object);
     const filled = (interval: Interval) => ({ symbol: 'BTCUSDT', interval, added: truth(interval).length, done: true });
-    expect(lines).toMatchObject([filled('30m'), filled('1h')]);
+    expect(lines).toMatchObject([filled('30m'), filled('2h')]);
   }, 30_000);
 
   it('refuses what it cannot do with a code', async () => {

@@ -42,6 +42,8 @@ export interface BackfillReport {
 
 type BarSeries = Pick<BackfillSpan, 'venue' | 'symbol' | 'interval'>;
 
+/** How far our clock may be ahead of the venue's. */
+const CLOCK_SLACK_US = 60_000_000n;
 const TRIES_MAX = 6;
 const RETRY_MS = 500;
 
@@ -63,7 +65,8 @@ export class Backfill {
     while (nextUs < span.toUs && !signal.aborted) {
       const page = await this.#page(nextUs);
       if (page === undefined) break;
-      const bars = page.filter(({ openUs, closeUs }) => openUs >= nextUs && closeUs < span.toUs);
+      const closed = this.#closedOf(page);
+      const bars = closed.filter(({ openUs, closeUs }) => openUs >= nextUs && closeUs < span.toUs);
       const last = bars.at(-1);
       if (last === undefined) break;
       nextUs = windowOpenUs(span.interval, windowAt(span.interval, last.openUs) + 1);
@@ -75,6 +78,13 @@ export class Backfill {
     }
     this.#tell({ isDone: !signal.aborted, share: signal.aborted ? this.#report.share : 1 });
     return this.#report;
+  }
+
+  /** A venue's last bar may still grow, whatever our clock says: a later bar proves that it does not, or a time no clock is off by. */
+  #closedOf(page: readonly BarFigures[]): readonly BarFigures[] {
+    const last = page.at(-1);
+    const surelyUs = BigInt(this.#options.nowMs()) * 1000n - CLOCK_SLACK_US;
+    return last === undefined || last.closeUs < surelyUs ? page : page.slice(0, -1);
   }
 
   /** Undefined when the run is to end. Refusals for being too fast are waited out as long as the venue says. */
