@@ -7,6 +7,7 @@ import { Program } from '../program/program.ts';
 import { renderIssue } from '../protocols/config-issue.ts';
 import { TapeworksError } from '../protocols/errors/index.ts';
 import { providePostgres, provideRedis, type ServerAvailability } from '../servers/index.ts';
+import { Kept, type OwnProcess } from '../servers/kept.ts';
 import { onTerminationSignal } from '../supervision/shutdown.ts';
 import { readConfigFiles } from '../supervision/topology/load.ts';
 import { ConfigWatcher } from '../supervision/topology/watch.ts';
@@ -205,20 +206,23 @@ const realVenues = (venue: string) => {
 
 const LIVE = { endpoints: realVenues, text: '' };
 
-/** A process of ours: stopped with the program, and told of where it ends by itself. */
-function own(what: string, { pid, ended, stop }: RunningCommand, stops: Stop[], log: Logger): void {
-  let isStopped = false;
-  stops.push(() => {
-    isStopped = true;
-    return stop();
+/** A process of ours: started again where it ends by itself, and stopped with the program. */
+async function keep(
+  what: string,
+  start: (before: RunningCommand | undefined) => Promise<RunningCommand>,
+  stops: Stop[],
+  log: Logger,
+): Promise<RunningCommand> {
+  const kept = await Kept.start<RunningCommand & OwnProcess>({
+    async start(before) {
+      const running = await start(before);
+      return { ...running, title: `${what}, process ${running.pid},` };
+    },
+    warn: (text) => log.error(text),
   });
-  void ended.then((lastWords) => {
-    const said = lastWords === '' ? '' : `, and said last: ${lastWords.slice(-SAID_MAX)}`;
-    if (!isStopped) log.error(`${what}, process ${pid}, ended by itself; start tapeworks again to have it back${said}`);
-  });
+  stops.push(() => kept.stop());
+  return kept.process;
 }
-
-const SAID_MAX = 300;
 
 /** The reference module, in a process of its own like every module. */
 async function collect(folder: string, endpoints: string, redisUrl: string, stops: Stop[], log: Logger) {
@@ -229,14 +233,22 @@ async function collect(folder: string, endpoints: string, redisUrl: string, stop
     folder,
     ...(endpoints === '' ? ['--live'] : ['--endpoints', endpoints]),
   ];
-  const collector = await startCommand(args, { REDIS_URL: redisUrl });
-  own('the collector', collector, stops, log);
+  await keep('the collector', () => startCommand(args, { REDIS_URL: redisUrl }), stops, log);
 }
 
 async function simulate({ config }: ReadConfiguration, stops: Stop[], log: Logger) {
   const { port, seed } = config.kernel.simulation;
-  const sim: RunningCommand = await startCommand(['sim', '--json', '--port', String(port), '--seed', String(seed)]);
-  own('the simulator of the venues', sim, stops, log);
-  const { venues } = JSON.parse(sim.firstLine) as { venues: Record<string, { wsUrl: string; restUrl: string }> };
+  const start = (port: number) => startCommand(['sim', '--json', '--port', String(port), '--seed', String(seed)]);
+  const sim = await keep(
+    'the simulator of the venues',
+    (before) => start(before === undefined ? port : simulated(before).port),
+    stops,
+    log,
+  );
+  const { venues } = simulated(sim);
   return { endpoints: (venue: string) => venues[venue] ?? realVenues(venue), text: sim.firstLine };
+}
+
+function simulated({ firstLine }: RunningCommand) {
+  return JSON.parse(firstLine) as { port: number; venues: Record<string, { wsUrl: string; restUrl: string }> };
 }

@@ -60,4 +60,33 @@ describe('trade ids', () => {
     expect(kernel.troubles()[0]!.holes).toMatchObject([{ first: 199_001n, last: 204_999n }]);
     expect(put(kernel, offered(190))).toBe(0);
   });
+
+  it('that are sparse and begin anew leave a gap from the last bar on, and bars go on', () => {
+    const kernel = kernelWith(['1s'], { baseDepth: 256 });
+    kernel.add(3, 0, false, START_US);
+    const numbers = Array.from({ length: 150 }, (_, n) => n);
+    apply(kernel, ...numbers.map((n) => trade(n, { sequence: BigInt(n + 1_000) * 1000n })));
+    put(kernel, lossOf(3));
+    tickTo(kernel, 160);
+    expect(brief(read(kernel).slice(148))).toEqual(['148 complete r1 n1', ...upTo(149, 160, 'gap r1')]);
+    apply(kernel, sparse(162), sparse(164), sparse(163), sparse(162));
+    tickTo(kernel, 166);
+    const after = read(kernel);
+    expect(brief(after)).toEqual([
+      ...upTo(149, 160, 'gap r2'),
+      ...[
+        '160 gap r2 n0',
+        '161 gap r2 n0',
+        '162 gap r1 n1',
+        '163 complete r1 n1',
+        '164 complete r1 n1',
+        '165 quiet r2 n0',
+      ],
+    ]);
+    expect(kernel.troubles().flatMap(({ holes }) => holes.filter(({ isCoarse }) => !isCoarse))).toEqual([]);
+    expect(kernel.troubles()[0]).toMatchObject({ suspectFromUs: undefined });
+  });
 });
+
+const upTo = (from: number, end: number, what: string) =>
+  Array.from({ length: end - from }, (_, at) => `${from + at} ${what} n${from + at === from ? 1 : 0}`);

@@ -15,7 +15,7 @@ export interface RunningCommand {
   readonly firstLine: string;
   readonly pid: number;
   /** Resolves when it has ended by itself or by `stop`, with the end of what it said on stderr. */
-  readonly ended: Promise<string>;
+  whenEnded(): Promise<string>;
   stop(): Promise<void>;
 }
 
@@ -37,7 +37,7 @@ export async function startCommand(args: readonly string[], env: NodeJS.ProcessE
   return {
     firstLine,
     pid: child.pid!,
-    ended,
+    whenEnded: () => ended,
     async stop() {
       if (child.exitCode !== null || child.signalCode !== null) return;
       child.kill('SIGTERM');

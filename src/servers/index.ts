@@ -1,8 +1,9 @@
 import { join } from 'node:path';
 import { type ErrorCode, TapeworksError } from '../protocols/errors/index.ts';
-import { type EmbeddedServer, KeptServer } from './kept-server.ts';
+import { Kept, type OwnProcess } from './kept.ts';
 import { startPostgres } from './postgres.ts';
 import { startRedis } from './redis.ts';
+import type { ServerProcess } from './server-process.ts';
 
 /** A server that the kernel can use, or the coded reason why it cannot. */
 export type ServerAvailability =
@@ -17,6 +18,16 @@ export interface ServerOptions {
   say?(text: string): void;
   /** Told when an embedded server ended by itself; it is started again. */
   warn?(text: string): void;
+}
+
+interface EmbeddedServer {
+  readonly url: string;
+  readonly process: ServerProcess;
+  stop(): Promise<void>;
+}
+
+interface OwnServer extends OwnProcess {
+  readonly url: string;
 }
 
 /** The user's Postgres where DATABASE_URL names one, else the embedded one. Never throws: it says why it is down. */
@@ -46,16 +57,12 @@ async function provide(
     return { state: 'up', url: configured, origin: 'configured', stop: async () => undefined };
   }
   try {
-    let isFirst = true;
-    const server = await KeptServer.start(
-      (port) => {
-        const reset = isFirst && options.reset === true;
-        isFirst = false;
-        return start(port, reset);
-      },
-      (text) => options.warn?.(text),
-    );
-    return { state: 'up', url: server.url, origin: 'embedded', stop: () => server.stop() };
+    const server = await Kept.start<OwnServer>({
+      start: async (before) =>
+        owned(before === undefined ? await start(0, options.reset === true) : await start(portOf(before.url), false)),
+      warn: (text) => options.warn?.(text),
+    });
+    return { state: 'up', url: server.process.url, origin: 'embedded', stop: () => server.stop() };
   } catch (error) {
     const known =
       error instanceof TapeworksError
@@ -63,4 +70,12 @@ async function provide(
         : new TapeworksError('TW_SERVER_START_FAILED', `the embedded server behind ${variable} failed: ${error}`);
     return { state: 'down', code: known.code, reason: known.message, remedy: known.remedy };
   }
+}
+
+const portOf = (url: string) => Number(new URL(url).port);
+
+function owned({ url, process, stop }: EmbeddedServer): OwnServer {
+  const title = `the embedded ${process.name} in ${process.folder}`;
+  const whenEnded = () => process.whenEnded().then(() => '');
+  return { url, title, whenEnded, stop };
 }

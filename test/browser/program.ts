@@ -88,7 +88,7 @@ export async function startProgram({ topology = withSeconds }: ProgramChanges = 
       redis?.disconnect();
       // It takes its servers along, however long that takes on a busy machine.
       process.kill(program.pid, 'SIGTERM');
-      await program.ended;
+      await program.whenEnded();
       rmSync(folder, { recursive: true, force: true });
     },
   };

@@ -3,7 +3,6 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { probePort } from '../../src/cli/doctor/probe-places.ts';
 import { Running, Workplace } from './harness.ts';
 
 let place: Workplace;
@@ -33,27 +32,46 @@ function isAlive(pid: number): boolean {
   }
 }
 
+/** A command that the program runs in a process of its own. */
+function childOf(program: Running, command: string): number | undefined {
+  const { pid } = program.child;
+  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').map(Number);
+  return children.find((child) => {
+    try {
+      return readFileSync(`/proc/${child}/cmdline`, 'utf8').split('\0').includes(command);
+    } catch {
+      return false;
+    }
+  });
+}
+
 describe('a process of ours that ends by itself', () => {
-  it.skipIf(process.platform !== 'linux')(
-    'is named in the log, and its venues with their reason in health',
-    async () => {
-      const program = new Running(place);
-      await program.ready;
-      try {
-        const facts = await probePort('venues', '127.0.0.1', place.ports.simulation, undefined);
-        const simulator = Number(/process (\d+)/.exec(facts?.holder ?? '')?.[1]);
-        process.kill(simulator, 'SIGKILL');
-        while (!program.err.includes(`the simulator of the venues, process ${simulator}, ended by itself`))
-          await sleep(20);
-        for (;;) {
-          const { code, out } = await place.run(['status']);
-          if (code === 1 && /no venue sends books: binance is out \(.+\)/.test(out)) break;
-        }
-      } finally {
-        expect(await program.stop()).toBe(0);
+  it.skipIf(process.platform !== 'linux')('is named in the log and started again where it was', async () => {
+    const program = new Running(place);
+    await program.ready;
+    try {
+      for (const [command, title] of [
+        ['sim', 'the simulator of the venues'],
+        ['collect', 'the collector'],
+      ] as const) {
+        const before = childOf(program, command)!;
+        process.kill(before, 'SIGKILL');
+        while (!program.err.includes(`${title}, process ${before}, ended by itself`)) await sleep(20);
+        while ([undefined, before].includes(childOf(program, command))) await sleep(20);
       }
-    },
-  );
+      const status = `http://127.0.0.1:${place.ports.simulation}/_sim/status`;
+      while (
+        !(await fetch(status).then(
+          (answer) => answer.ok,
+          () => false,
+        ))
+      )
+        await sleep(20);
+      while ((await place.run(['status'])).code !== 0) await sleep(20);
+    } finally {
+      expect(await program.stop()).toBe(0);
+    }
+  });
 });
 
 describe('Ctrl-C', () => {

@@ -102,6 +102,7 @@ function renumber(symbol: usize, sequence: u64, time: u64): u32 {
     makeCoarse(symbol, hole);
   }
   clearDoubt(symbol, time);
+  memory.fill(recentsOf(symbol), 0, RECENT_IDS * 8);
   return advanceTo(symbol, sequence, time);
 }
 
@@ -248,6 +249,7 @@ function fillSparse(symbol: usize, sequence: u64, time: u64, tradeFlags: u32): u
   const offered = (tradeFlags & FLAG_OFFERED) != 0;
   const index = indexOfHole(symbol, sequence);
   if (index < 0) {
+    if (!fetched && !offered && isRenumbered(symbol, sequence, time)) return renumber(symbol, sequence, time);
     // Before there are enough recent ids, an earlier life may have counted what this one has not seen.
     const least = load<u64>(leastRecent(symbol));
     if (sequence >= least && !(offered && least == 0)) {
