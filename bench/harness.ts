@@ -36,6 +36,17 @@ export function median(values: readonly number[]): number {
   return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2;
 }
 
+/** A measured value and what it is compared with. */
+export type Pair = readonly [value: number, reference: number];
+
+/**
+ * Of two sides that were measured by turns, the turn whose ratio is the median. The sides of a turn are measured one right after the
+ * other, so what the machine's neighbours do in that moment is done to both; two medians can stem from different moments.
+ */
+export function medianTurn(turns: readonly Pair[]): Pair {
+  return turns.toSorted(([a, b], [c, d]) => a / b - c / d)[turns.length >> 1]!;
+}
+
 /** The value below which the given share of the values lies; the input need not be sorted. */
 export function quantile(values: readonly number[], share: number): number {
   const sorted = [...values].sort((a, b) => a - b);

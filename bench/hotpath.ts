@@ -28,13 +28,14 @@ import { frontOf, SLOT, SLOT_BUFFERS_BYTE, slotBytes } from '../src/supervision/
 import { nowNs } from '../src/supervision/threads/thread-clock.ts';
 import { binance } from '../src/venues/binance/index.ts';
 import { bitstamp } from '../src/venues/bitstamp/index.ts';
-import { type Bench, consume, median, ROUNDS } from './harness.ts';
+import { type Bench, consume, median, medianTurn, type Pair, ROUNDS } from './harness.ts';
 
-// Short turns, many of them: a sample of a millisecond is seldom cut by the scheduler, and both sides meet the same load.
-const ITERATIONS = 400;
+// Turns of some milliseconds, many of them: a neighbour on the machine comes and goes within tenths of a second and makes
+// everything half as slow again; the two sides of a turn meet the same.
+const ITERATIONS = 100;
 const SAMPLES = 21;
-const TURNS = 4 * ROUNDS;
-const WARM_UP_TURNS = 10;
+const TURNS = 16 * ROUNDS + 1;
+const WARM_UP_TURNS = 40;
 const DEPTH = 10;
 
 const fixture = (name: string) => fileURLToPath(new URL(`./fixtures/${name}`, import.meta.url));
@@ -164,22 +165,19 @@ export const bench: Bench = {
       decode_both_and_merge: (i) => path.decodeBothAndMerge(i),
       frame_to_summary: (i) => path.frameToSummary(i),
     };
-    const own = new Map<string, number[]>();
-    const native = new Map<string, number[]>();
-    const note = (into: Map<string, number[]>, name: string, value: number) =>
-      into.set(name, [...(into.get(name) ?? []), value]);
+    const turns = new Map<string, Pair[]>(Object.keys(metrics).map((name) => [name, []]));
     for (let turn = -WARM_UP_TURNS; turn < TURNS; turn++) {
+      const native = options.yardstick === undefined ? undefined : yardstickTurn(options.yardstick);
       for (const [name, work] of Object.entries(metrics)) {
         path.findFronts();
-        const value = median(Array.from({ length: SAMPLES }, () => sample(work)));
-        if (turn >= 0) note(own, name, value);
+        const own = median(Array.from({ length: SAMPLES }, () => sample(work)));
+        if (turn >= 0) turns.get(name)!.push([own, native?.get(name) ?? 1]);
       }
-      if (options.yardstick === undefined || turn < 0) continue;
-      for (const [name, value] of yardstickTurn(options.yardstick)) note(native, name, value);
     }
-    for (const [name, values] of own) {
-      const reference = native.get(name);
-      options.report(name, median(values), 'ns', reference && { value: median(reference), name: 'native yardstick' });
+    for (const [name, pairs] of turns) {
+      const [own, native] = medianTurn(pairs);
+      const reference = options.yardstick === undefined ? undefined : { value: native, name: 'native yardstick' };
+      options.report(name, own, 'ns', reference);
     }
   },
 };

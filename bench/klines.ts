@@ -22,7 +22,7 @@ import { SharedMemory } from '../src/supervision/threads/memory.ts';
 import { RingConsumer, RingProducer } from '../src/supervision/threads/ring.ts';
 import { admitToRing, formatRing } from '../src/supervision/threads/ring-ends.ts';
 import { recordRing, ringBytes } from '../src/supervision/threads/ring-layout.ts';
-import { type Bench, type BenchOptions, consume, median, ROUNDS } from './harness.ts';
+import { type Bench, type BenchOptions, consume, median, medianTurn, type Pair, ROUNDS } from './harness.ts';
 import { PlainBars, plainTrades } from './klines.plain.ts';
 import { makeTrades, START_US, TRADES } from './klines.trades.ts';
 import { measureUpserts } from './klines.upsert.ts';
@@ -92,22 +92,21 @@ function yardstickRate(binary: string): number {
   return (JSON.parse(text) as { median_trades_per_s: number }).median_trades_per_s;
 }
 
-/** Measures some alternatives by turns, so that all meet the same load, and gives the median of each. */
-function byTurns(sides: readonly (() => number)[]): number[] {
-  for (const side of sides) consume(side());
-  const samples = sides.map((): number[] => []);
-  for (let round = 0; round < ROUNDS; round++) {
-    for (const [index, side] of sides.entries()) samples[index]!.push(side());
-  }
-  return samples.map(median);
+/** Measures two alternatives by turns, and gives the median turn. */
+function byTurns(own: () => number, other: () => number): Pair {
+  consume(own() + other());
+  return medianTurn(Array.from({ length: ROUNDS }, () => [own(), other()] as const));
 }
 
 function measureTrades({ report, yardstick }: BenchOptions): void {
   const stream = new Stream(SYMBOLS, EIGHT, SPAN_US);
-  if (yardstick === undefined) report('trades_per_worker', byTurns([() => stream.round()])[0]!, 'trades/s');
+  if (yardstick === undefined) report('trades_per_worker', rateInARow(stream), 'trades/s');
   else {
-    const [ours, theirs] = byTurns([() => rateInARow(stream), () => yardstickRate(yardstick)]);
-    report('trades_per_worker', ours!, 'trades/s', { value: theirs!, name: 'native yardstick' });
+    const [ours, theirs] = byTurns(
+      () => rateInARow(stream),
+      () => yardstickRate(yardstick),
+    );
+    report('trades_per_worker', ours, 'trades/s', { value: theirs, name: 'native yardstick' });
   }
   const trades = plainTrades(stream.records);
   const plain = () => {
@@ -118,8 +117,8 @@ function measureTrades({ report, yardstick }: BenchOptions): void {
     consume(bars.closed);
     return TRADES / took;
   };
-  const [ours, theirs] = byTurns([() => stream.round(), plain]);
-  report('trades_per_worker_beside_plain', ours!, 'trades/s', { value: theirs!, name: 'maps of objects, floats' });
+  const [ours, theirs] = byTurns(() => stream.round(), plain);
+  report('trades_per_worker_beside_plain', ours, 'trades/s', { value: theirs, name: 'maps of objects, floats' });
 }
 
 const RING_TRADES = 16_384;
@@ -154,31 +153,27 @@ function measureRing({ report }: BenchOptions): void {
     return TRADES / took;
   };
   const inPlace = new Stream(SYMBOLS, EIGHT, SPAN_US);
-  const [ring, direct] = byTurns([throughRing, () => inPlace.round()]);
-  report('trades_through_ring', ring!, 'trades/s', { value: direct!, name: 'records in place' });
+  const [ring, direct] = byTurns(throughRing, () => inPlace.round());
+  report('trades_through_ring', ring, 'trades/s', { value: direct, name: 'records in place' });
 }
 
 /** Both sides of a growth are ours and short, so they can meet more of the machine's moods. */
 const GROWTH_TURNS = 4 * ROUNDS + 1;
 
-/**
- * Nanoseconds a trade of a small stream and of a large one, in the turn whose growth is the median. The two are measured one right after
- * the other, so what the machine's neighbours do in that moment is done to both.
- */
-function growthOf(small: Stream, large: Stream): readonly [small: number, large: number] {
+/** Nanoseconds a trade of a large stream and of a small one, in the median turn. */
+function growthOf(small: Stream, large: Stream): Pair {
   for (const stream of [small, large]) consume(stream.round());
-  const turns = Array.from({ length: GROWTH_TURNS }, () => [1e9 / small.round(), 1e9 / large.round()] as const);
-  return turns.sort((one, other) => one[1] / one[0] - other[1] / other[0])[(GROWTH_TURNS - 1) / 2]!;
+  return medianTurn(Array.from({ length: GROWTH_TURNS }, () => [1e9 / large.round(), 1e9 / small.round()] as const));
 }
 
 function measureGrowth({ report }: BenchOptions): void {
   const few = new Stream(SYMBOLS, INTERVAL_NAMES.slice(0, 1), SPAN_US);
   const many = new Stream(SYMBOLS, INTERVAL_NAMES.slice(0, 15), SPAN_US);
-  const [one, fifteen] = growthOf(few, many);
+  const [fifteen, one] = growthOf(few, many);
   report('growth_1_to_15_intervals', fifteen, 'ns/trade', { value: one, name: '1 interval' });
   const single = new Stream(1, EIGHT, (TRADES / RATE) * 1e6);
   const crowd = new Stream(2000, EIGHT, (TRADES / RATE / 2000) * 1e6);
-  const [alone, crowded] = growthOf(single, crowd);
+  const [crowded, alone] = growthOf(single, crowd);
   report('growth_1_to_2000_symbols', crowded, 'ns/trade', { value: alone, name: '1 symbol' });
 }
 
@@ -209,9 +204,9 @@ function measureSnapshot({ report }: BenchOptions): void {
     consume(copy[bytes - 1]!);
     return took;
   };
-  const [took, copied] = byTurns([snapshot, copying]);
-  const reference = { value: copied! * 1e6, name: `copying the ${bytes / BAR_RECORD_BYTES} records` };
-  report('snapshot_2000_symbols', took! * 1e6, 'us', reference);
+  const [took, copied] = byTurns(snapshot, copying);
+  const reference = { value: copied * 1e6, name: `copying the ${bytes / BAR_RECORD_BYTES} records` };
+  report('snapshot_2000_symbols', took * 1e6, 'us', reference);
   report('memory_per_symbol', kernel.symbolBytes, 'bytes');
 }
 

@@ -12,7 +12,11 @@ const SIDE_CLOSES: u32 = 0x5d5d; //        ]]
 const LEVEL_CLOSES: u32 = 0x2c5d; //       ],
 
 /** How many levels the last side kept. */
-export let kept: u32 = 0;
+let kept: u32 = 0;
+/** Of the last book: the levels that its sides kept, and from where the closing `]` of its bids may come. */
+export let keptBids: u32 = 0;
+export let keptAsks: u32 = 0;
+export let bidsEnd: usize = 0;
 
 const MARKS = memory.data(48, 16);
 v128.store(MARKS, i8x16.splat(0x22)); // "
@@ -70,10 +74,27 @@ function longLevel(at: usize, out: usize, decimals: u32): usize {
 }
 
 /**
+ * Reads both sides of a book from just behind their `[`. Answers what `readCompactSide` answers of the asks, 0 when either side is
+ * left to the strict reader.
+ */
+export function readCompactSides(bids: usize, asks: usize, out: usize, depth: u32, decimals: u32): usize {
+  const asksOut = out + ((<usize>depth) << 4);
+  if (decimals == 8 && load<u16>(bids) == LEVEL_OPENS && load<u16>(asks) == LEVEL_OPENS) {
+    const end = shortSides(bids + 2, asks + 2, out, asksOut, depth);
+    if (end != 0) return end;
+  }
+  bidsEnd = readCompactSide(bids, out, depth, decimals, true);
+  keptBids = kept;
+  const end: usize = bidsEnd == 0 ? 0 : readCompactSide(asks, asksOut, depth, decimals, false);
+  keptAsks = kept;
+  return end;
+}
+
+/**
  * Reads a side from just behind its `[` and keeps the first `depth` levels that have an amount. Answers the position
  * from which the side's closing `]` may come: exactly there when the side was read to its end, later when it was not.
  */
-export function readCompactSide(start: usize, out: usize, depth: u32, decimals: u32, bids: bool): usize {
+function readCompactSide(start: usize, out: usize, depth: u32, decimals: u32, bids: bool): usize {
   kept = 0;
   if (load<u8>(start) == 0x5d) return start;
   if (load<u16>(start) != LEVEL_OPENS) return 0;
@@ -87,6 +108,31 @@ function shortBids(start: usize, out: usize, depth: u32): usize {
 
 function shortAsks(start: usize, out: usize, depth: u32): usize {
   return shortLevels(start, out, depth, false);
+}
+
+/** The quotes among the 32 bytes that begin a level, such as `97234.11000000","2.42179435"`, say where both numbers end. */
+@inline
+function quotesOf(at: usize, text: v128): u32 {
+  const quote = v128.load(MARKS);
+  return <u32>i8x16.bitmask(i8x16.eq(text, quote)) | (<u32>i8x16.bitmask(i8x16.eq(v128.load(at, 16), quote)) << 16);
+}
+
+/** Where the third quote stands: it closes the amount. */
+@inline
+function endOf(quotes: u32): u32 {
+  const later = quotes & (quotes - 1);
+  return ctz<u32>(later & (later - 1));
+}
+
+@inline
+function priceDigits(text: v128, length: u32): v128 {
+  return i8x16.swizzle(digitsOf(text), v128.load(rowOf(text, length), ROW_OF_NOTHING));
+}
+
+/** `rest` is what stands behind the price: three characters more than the amount has. */
+@inline
+function amountDigits(text: v128, rest: u32): v128 {
+  return i8x16.swizzle(digitsOf(text), v128.load(rowOf(text, rest), PLACEMENTS));
 }
 
 /**
@@ -108,23 +154,18 @@ function shortLevels(start: usize, out: usize, depth: u32, bids: bool): usize {
   let closing: usize = 0;
   let next: u32 = 0;
   while (true) {
-    // `97234.11000000","2.42179435"`: the quotes among 32 bytes say where both numbers end.
     const text = v128.load(at);
-    const quote = v128.load(MARKS);
-    const quotes =
-      <u32>i8x16.bitmask(i8x16.eq(text, quote)) | (<u32>i8x16.bitmask(i8x16.eq(v128.load(at, 16), quote)) << 16);
-    const later = quotes & (quotes - 1);
+    const quotes = quotesOf(at, text);
     const length = ctz<u32>(quotes);
-    const end = ctz<u32>(later & (later - 1));
+    const end = endOf(quotes);
     const rest = end - length;
     const middle = at + length;
     closing = at + end;
     next = load<u32>(closing, 1);
     lengths |= length | (rest - 3);
     between |= <u32>load<u16>(middle, 1) ^ NEXT_AMOUNT;
-    const second = v128.load(middle, 3);
-    const price = i8x16.swizzle(digitsOf(text), v128.load(rowOf(text, length), ROW_OF_NOTHING));
-    const amount = i8x16.swizzle(digitsOf(second), v128.load(rowOf(second, rest), PLACEMENTS));
+    const price = priceDigits(text, length);
+    const amount = amountDigits(v128.load(middle, 3), rest);
     largest = i8x16.max_u(largest, i8x16.max_u(price, amount));
     const level = fixedPointOf(eightsOf(quartersOf(price), quartersOf(amount)));
     v128.store(write, level);
@@ -135,9 +176,74 @@ function shortLevels(start: usize, out: usize, depth: u32, bids: bool): usize {
     at = closing + 5;
     if ((--left == 0) | (next != NEXT_LEVEL)) break;
   }
-  const strange = v128.any_true(i8x16.gt_u(largest, i8x16.splat(9))) || lengths > 15 || between != 0;
-  if (strange || i64x2.extract_lane(ordered, 0) == 0 || i64x2.extract_lane(zero, 1) != 0) return 0;
+  if (isStrange(largest, lengths, between, ordered, zero)) return 0;
   return finishSide(closing, next, write - out, depth);
+}
+
+@inline
+function isStrange(largest: v128, lengths: u32, between: u32, ordered: v128, zero: v128): bool {
+  const isOdd = v128.any_true(i8x16.gt_u(largest, i8x16.splat(9))) || lengths > 15 || between != 0;
+  return isOdd || i64x2.extract_lane(ordered, 0) == 0 || i64x2.extract_lane(zero, 1) != 0;
+}
+
+/**
+ * A level of the bids and one of the asks at a time: where the next level begins is known only when this one has been searched, and
+ * while the processor waits for the one side it reads the other. Both must end together, full or not; else the answer is 0.
+ */
+function shortSides(bids: usize, asks: usize, bidsOut: usize, asksOut: usize, depth: u32): usize {
+  const asksAhead = asksOut - bidsOut;
+  let bid = bids;
+  let ask = asks;
+  let write = bidsOut;
+  let left = depth;
+  let lastBid = i64x2.splat(i64.MAX_VALUE);
+  let lastAsk = i64x2.splat(0);
+  let ordered = i64x2.splat(-1);
+  let zero = i64x2.splat(0);
+  let largest = i64x2.splat(0);
+  let lengths: u32 = 0;
+  let between: u32 = 0;
+  let bidNext: u32 = 0;
+  let askNext: u32 = 0;
+  while (true) {
+    const bidText = v128.load(bid);
+    const askText = v128.load(ask);
+    const bidQuotes = quotesOf(bid, bidText);
+    const askQuotes = quotesOf(ask, askText);
+    const bidLength = ctz<u32>(bidQuotes);
+    const askLength = ctz<u32>(askQuotes);
+    const bidEnd = endOf(bidQuotes);
+    const askEnd = endOf(askQuotes);
+    const bidRest = bidEnd - bidLength;
+    const askRest = askEnd - askLength;
+    const bidMiddle = bid + bidLength;
+    const askMiddle = ask + askLength;
+    bidNext = load<u32>(bid + bidEnd, 1);
+    askNext = load<u32>(ask + askEnd, 1);
+    bid += bidEnd + 5;
+    ask += askEnd + 5;
+    lengths |= bidLength | (bidRest - 3) | askLength | (askRest - 3);
+    between |= (<u32>load<u16>(bidMiddle, 1) ^ NEXT_AMOUNT) | (<u32>load<u16>(askMiddle, 1) ^ NEXT_AMOUNT);
+    const bidPrice = priceDigits(bidText, bidLength);
+    const bidAmount = amountDigits(v128.load(bidMiddle, 3), bidRest);
+    const askPrice = priceDigits(askText, askLength);
+    const askAmount = amountDigits(v128.load(askMiddle, 3), askRest);
+    largest = i8x16.max_u(largest, i8x16.max_u(i8x16.max_u(bidPrice, bidAmount), i8x16.max_u(askPrice, askAmount)));
+    const bidLevel = fixedPointOf(eightsOf(quartersOf(bidPrice), quartersOf(bidAmount)));
+    const askLevel = fixedPointOf(eightsOf(quartersOf(askPrice), quartersOf(askAmount)));
+    v128.store(write, bidLevel);
+    v128.store(write + asksAhead, askLevel);
+    ordered = v128.and(ordered, v128.and(i64x2.gt_s(lastBid, bidLevel), i64x2.gt_s(askLevel, lastAsk)));
+    zero = v128.or(zero, v128.or(i64x2.eq(bidLevel, i64x2.splat(0)), i64x2.eq(askLevel, i64x2.splat(0))));
+    lastBid = bidLevel;
+    lastAsk = askLevel;
+    write += 16;
+    if ((--left == 0) | (bidNext != NEXT_LEVEL) | (askNext != NEXT_LEVEL)) break;
+  }
+  if (isStrange(largest, lengths, between, ordered, zero)) return 0;
+  bidsEnd = finishSide(bid - 5, bidNext, write - bidsOut, depth);
+  keptBids = keptAsks = <u32>(write - bidsOut) >> 4;
+  return bidsEnd == 0 ? 0 : finishSide(ask - 5, askNext, write - bidsOut, depth);
 }
 
 /** The same for numbers of any length and scale, one at a time. */

@@ -1,5 +1,5 @@
 // Binance spot: partial books, diff books, aggregate and single trades; raw or in the combined-stream envelope.
-import { compactNameLength, kept as keptCompact, nextColon, readCompactSide } from '../../../kernels/assembly/lib/compact';
+import { bidsEnd, compactNameLength, keptAsks, keptBids, nextColon, readCompactSides } from '../../../kernels/assembly/lib/compact';
 import { CONTROL, REFUSED_DECIMAL, REFUSED_SHAPE, REFUSED_SIZE, SIDE_ASK, SIDE_BID, TRADES } from '../../../kernels/assembly/lib/contract';
 import { beginFrame } from '../../../kernels/assembly/lib/frame';
 import { blank, field, hasPlainKeys, isString, openFrameObject, openObject } from '../../../kernels/assembly/lib/json';
@@ -60,17 +60,13 @@ function compactBook(defaultRoute: u32, defaultDecimals: u32, receivedNs: f64): 
   at += digits;
   if (load<u64>(at) != BIDS || load<u8>(at, 8) != BRACKET) return 0;
 
-  const bids = book + BOOK_LEVELS;
-  at = readCompactSide(at + 9, bids, depth, decimals, true);
-  if (at == 0) return 0;
-  const bidCount = keptCompact;
+  at += 9;
   const colon = nextColon(at, frameEnd);
   if (colon < at + 8 || load<u64>(colon - 8) != ASKS || load<u16>(colon) != COLON_BRACKET) return 0;
-
-  at = readCompactSide(colon + 2, bids + ((<usize>depth) << 4), depth, decimals, false);
-  if (at == 0 || at + closeBytes > frameEnd) return 0;
+  const end = readCompactSides(at, colon + 2, book + BOOK_LEVELS, depth, decimals);
+  if (end == 0 || colon < bidsEnd + 8 || end + closeBytes > frameEnd) return 0;
   if (((load<u32>(frameEnd - closeBytes) ^ close) & ((1 << ((<u32>closeBytes) << 3)) - 1)) != 0) return 0;
-  return finishBook(route, sequence, 0, receivedNs, bidCount, keptCompact);
+  return finishBook(route, sequence, 0, receivedNs, keptBids, keptAsks);
 }
 
 function strictBook(level: u32, defaultRoute: u32, defaultDecimals: u32, stream: usize, receivedNs: f64): i32 {

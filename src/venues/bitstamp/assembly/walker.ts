@@ -1,5 +1,5 @@
 // Bitstamp v2: whole books, diff books, live trades.
-import { kept as keptCompact, nextColon, readCompactSide } from '../../../kernels/assembly/lib/compact';
+import { bidsEnd, keptAsks, keptBids, nextColon, readCompactSides } from '../../../kernels/assembly/lib/compact';
 import { CONTROL, REFUSED_SHAPE, REFUSED_SIZE, SIDE_ASK, SIDE_BID, TRADES } from '../../../kernels/assembly/lib/contract';
 import { beginFrame } from '../../../kernels/assembly/lib/frame';
 import { field, hasPlainKeys, isString, openFrameObject, openObject, startsString } from '../../../kernels/assembly/lib/json';
@@ -70,16 +70,12 @@ function compactBook(receivedNs: f64): i32 {
   if (route == NO_ROUTE) return 0;
   const decimals = routeDecimals;
 
-  const bids = book + BOOK_LEVELS;
-  let at = readCompactSide(frame + BIDS, bids, depth, decimals, true);
-  if (at == 0) return 0;
-  const bidCount = keptCompact;
-  const colon = nextColon(at, frameEnd);
-  if (colon < at + 8 || load<u64>(colon - 8) != ASKS || load<u16>(colon) != COLON_BRACKET) return 0;
-  at = readCompactSide(colon + 2, bids + ((<usize>depth) << 4), depth, decimals, false);
-  if (at == 0 || colonAt < at + 12) return 0;
+  const colon = nextColon(frame + BIDS, frameEnd);
+  if (colon < frame + BIDS + 8 || load<u64>(colon - 8) != ASKS || load<u16>(colon) != COLON_BRACKET) return 0;
+  const end = readCompactSides(frame + BIDS, colon + 2, book + BOOK_LEVELS, depth, decimals);
+  if (end == 0 || colon < bidsEnd + 8 || colonAt < end + 12) return 0;
   noteName(name, <u32>(tail - name));
-  return finishBook(route, micros, micros, receivedNs, bidCount, keptCompact);
+  return finishBook(route, micros, micros, receivedNs, keptBids, keptAsks);
 }
 
 /** `data` of a book: the same fields whether it is whole or a difference. */
