@@ -36,6 +36,23 @@ describe('a frame is refused with the code that says why', () => {
     expect(decode(text)).toBe(code);
   });
 
+  it('whose bids are full and do not close', () => {
+    const levels = (from: number, by: number) =>
+      Array.from({ length: 10 }, (_, n) => `["${from + by * n}","1"]`).join();
+    const sides = (close: string) => `"bids":[${levels(90, -1)}${close},"asks":[${levels(100, 1)}]`;
+    const stamps = '"timestamp":"1700000000","microtimestamp":"1700000000000000"';
+    const frames = {
+      binance: (close: string) => `{"lastUpdateId":160,${sides(close)}}`,
+      bitstamp: (close: string) => `{"data":{${stamps},${sides(close)}},"channel":"order_book_btcusd","event":"data"}`,
+    };
+    for (const [venue, frame] of Object.entries(frames)) {
+      const kernel = new DecodeKernel({ depth: 10 });
+      kernel.addRoute('order_book_btcusd', 0);
+      expect(walk(kernel, venue, bytes(frame(']')), 1, 0), venue).toBe(contract.BOOK_SNAPSHOT);
+      expect(walk(kernel, venue, bytes(frame('')), 1, 0), venue).toBe(contract.REFUSED_JSON);
+    }
+  });
+
   it('too many trades for one frame', () => {
     const kernel = new DecodeKernel({ trades: 1 });
     kernel.addRoute('BTC/USD', 1);

@@ -30,7 +30,7 @@ const ENVELOPE_CLOSE: u32 = 0x7d7d5d; //      ]}}
  *     {"stream":"btcusdt@depth20@100ms","data":
  *     {"lastUpdateId":47563829101,"bids":[["97234.11","2.42"],...],"asks":[["97234.12","0.5"],...]}
  *
- * Between the last kept bid and the asks no colon may stand. Levels that are not kept are not read, nor is what may
+ * Between the beginning of the bids and the asks no colon may stand. Levels that are not kept are not read, nor is what may
  * stand between the last kept ask and the closing brackets. Answers 0 for every other form, which is read strictly.
  */
 function compactBook(defaultRoute: u32, defaultDecimals: u32, receivedNs: f64): i32 {

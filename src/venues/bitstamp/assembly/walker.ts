@@ -47,8 +47,8 @@ function nameBefore(tail: usize): usize {
  *     {"data":{"timestamp":"1700000000","microtimestamp":"1700000000000000","bids":[["97234","0.11"],...],
  *     "asks":[["97235","1.5"],...]},"channel":"order_book_btcusd","event":"data"}
  *
- * The channel at the end comes first, because it decides the scale. Between the last kept bid and the asks no colon may
- * stand. Levels that are not kept are not read, nor what may stand behind the asks. Answers 0 for every other form, which then is read strictly.
+ * The channel at the end comes first, because it decides the scale. Between the beginning of the bids and the asks no colon
+ * may stand. Levels that are not kept are not read, nor what may stand behind the asks. Answers 0 for every other form, which then is read strictly.
  */
 function compactBook(receivedNs: f64): i32 {
   if (load<u64>(frame) != DATA_AT_0 || load<u64>(frame, 8) != STAMP_AT_8 || load<u64>(frame, 14) != STAMP_AT_14)
