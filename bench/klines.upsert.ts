@@ -9,7 +9,7 @@ import { copyText, type NamedBar } from '../src/actors/kline-persistence/rows.ts
 import { KlineStore, MIGRATIONS } from '../src/actors/kline-persistence/store.ts';
 import { migrate, readMigrations } from '../src/actors/sink/migrate.ts';
 import { providePostgres } from '../src/servers/index.ts';
-import { type BenchOptions, median, ROUNDS } from './harness.ts';
+import { type BenchOptions, medianTurn, type Pair, ROUNDS } from './harness.ts';
 import { START_US } from './klines.trades.ts';
 
 const BATCH = 4000;
@@ -64,17 +64,15 @@ export async function measureUpserts({ report }: BenchOptions): Promise<void> {
     await client.query('CREATE TABLE raw_klines (LIKE klines INCLUDING ALL)');
     const store = new KlineStore(client);
     await store.prepare(START_US, 1);
-    const upserts: number[] = [];
-    const copies: number[] = [];
+    const turns: Pair[] = [];
     for (let round = -1; round < ROUNDS; round++) {
       const bars = batch(round + 1);
       const upsert = BATCH / (await secondsOf(() => store.write(bars, [])));
       const copy = BATCH / (await secondsOf(() => rawCopy(client, bars)));
-      if (round < 0) continue;
-      upserts.push(upsert);
-      copies.push(copy);
+      if (round >= 0) turns.push([upsert, copy]);
     }
-    report('upserted_bars', median(upserts), 'bars/s', { value: median(copies), name: 'raw COPY' });
+    const [upserts, copies] = medianTurn(turns);
+    report('upserted_bars', upserts, 'bars/s', { value: copies, name: 'raw COPY' });
   } finally {
     await client.end();
     await server.stop();
