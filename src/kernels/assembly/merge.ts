@@ -196,7 +196,8 @@ function mergeSymbol(symbol: u32, started: f64, isTimedAtEnd: bool): void {
 /** Merges a symbol at the given time, whether it is marked or not. For a memory that no other thread merges. */
 export function merge(symbol: u32, nowNs: f64): void {
   mergeSymbol(symbol, nowNs, false);
-  ring(1);
+  count(1);
+  ring();
 }
 
 /** After a trap in its turn: what was taken is merged by whoever comes next. */
@@ -213,20 +214,25 @@ function isFresh(venue: u32, symbol: u32): bool {
 /** Merges a symbol whose book of this venue nobody has taken yet; answers 0 if another has the turn. */
 export function help(venue: u32, symbol: u32): u32 {
   if (!takeTurn()) return 0;
-  if (isFresh(venue, symbol)) {
+  const merges = isFresh(venue, symbol);
+  if (merges) {
     // Between two frames others have used the caches: how long it takes is not known beforehand.
     mergeSymbol(symbol, now(), true);
     store<u32>(control, load<u32>(control, HELPED) + 1, HELPED);
-    ring(1);
+    count(1);
   }
   passTurn();
+  if (merges) ring();
   return 1;
 }
 
-/** Counts what was published and wakes the publisher if it sleeps or is about to. */
-function ring(published: u32): void {
-  // Who has the turn counts here, so that this needs no atomic addition.
+/** For who has the turn, so that this needs no atomic addition. */
+function count(published: u32): void {
   store<u32>(control, load<u32>(control, MERGES) + published, MERGES);
+}
+
+/** Wakes the publisher if it sleeps or is about to. That takes longer than a merge, so the turn is given back before. */
+function ring(): void {
   if (atomic.load<u32>(control, 4) == 0 || atomic.xchg<u32>(control, 0, 4) == 0) return;
   atomic.add<u32>(control, 1);
   atomic.notify(control, -1);
@@ -267,8 +273,9 @@ export function sweep(): u32 {
   let merged: u32 = 0;
   isTurnedAway = false;
   for (let venue: u32 = 0; venue < venues; venue++) merged += sweepVenue(venue);
-  if (merged != 0) ring(merged);
+  if (merged != 0) count(merged);
   passTurn();
+  if (merged != 0) ring();
   return isTurnedAway ? 1 : merged;
 }
 
@@ -305,7 +312,8 @@ export function expire(): u32 {
     mergeSymbol(symbol, now(), false);
     merged++;
   }
-  if (merged != 0) ring(merged);
+  if (merged != 0) count(merged);
   passTurn();
+  if (merged != 0) ring();
   return merged;
 }
