@@ -15,7 +15,7 @@ import { type Sample, ScrapedMetric } from '../supervision/telemetry/scraped-met
 import { type Metric, openHistogram, Telemetry } from '../supervision/telemetry/telemetry.ts';
 import { SharedMemory } from '../supervision/threads/memory.ts';
 import { nowNs } from '../supervision/threads/thread-clock.ts';
-import { isUsable } from '../venues/feed.ts';
+import { isUp } from './health.ts';
 
 const PHASES: readonly FeedPhase[] = ['subscribing', 'acked', 'live', 'quiet', 'stale', 'down'];
 
@@ -140,14 +140,14 @@ export class BookMetrics {
     const registers = [this.#registry];
     new Gauge({
       name: 'orderbook_exchange_up',
-      help: '1 while the venue has a feed that counts.',
+      help: '1 while the venue sends a book that can be merged.',
       labelNames: ['exchange'],
       registers,
       collect() {
         this.reset();
-        for (const { venue, streams } of statuses()) {
-          this.inc({ exchange: venue }, 0);
-          if (streams.some(({ phase }) => isUsable(phase))) this.set({ exchange: venue }, 1);
+        for (const status of statuses()) {
+          this.inc({ exchange: status.venue }, 0);
+          if (isUp(status)) this.set({ exchange: status.venue }, 1);
         }
       },
     });

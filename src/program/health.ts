@@ -70,6 +70,12 @@ const isBook = ({ kind }: StreamStatus) => kind === 'book' || kind === 'book-del
 /** One that was acked and is silent so far is nothing to worry about yet, but no book either. */
 const hasBook = ({ phase, ageMs }: StreamStatus) => isUsable(phase) && ageMs !== null;
 
+/** Whether an exchange brings a book that can be merged or, where it has no book to bring, anything else. */
+export function isUp({ streams }: ExchangeStatus): boolean {
+  const books = streams.filter(isBook);
+  return books.length > 0 ? books.some(hasBook) : streams.some(({ phase }) => isUsable(phase));
+}
+
 /** The books are as well as the venues that feed them. */
 function feedsPart(exchanges: readonly ExchangeStatus[]): HealthPart[] {
   const books = exchanges.map((exchange) => ({
