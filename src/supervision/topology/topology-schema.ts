@@ -59,7 +59,11 @@ const feed = section('One venue.', {
   trades: flag('Whether to take trades.').prefault(true),
   connections: integer('Connections that share its symbols.', 1, 32).prefault(1),
   thread: threadName('Loop thread that it runs on; its own, `feed-VENUE`, where it is left out.').optional(),
-  depth: integer('Levels kept of each side.', 1, 100).prefault(20),
+  depth: integer(
+    'Levels of each side that the collector records; a merged book takes as many as `book.depth` says.',
+    1,
+    100,
+  ).prefault(20),
   staleAfter: duration('Silence after which a timer-driven book is taken out.', '100ms', '10m').prefault('5s'),
   aliveWithin: duration(
     "How long a change-driven book counts without a sign of life of its connection; the venue's own time where it is left out.",
