@@ -1,3 +1,6 @@
+import { mkdtemp, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { judgeCounted } from '../sequence.ts';
 import { ClientBook, closeAll, connect, sideOf, simulator } from '../simulation/rig.ts';
@@ -28,6 +31,26 @@ describe('simulated Coinbase', () => {
     const listing = sim.truth.listing('coinbase', 'ETH-USD');
     expect(book.levels('bids')).toEqual(sideOf(listing, listing.book.bids, 1e9));
     expect(book.levels('asks')).toEqual(sideOf(listing, listing.book.asks, 1e9));
+  });
+
+  it('numbers the frames of a recording among its own', async () => {
+    const file = join(await mkdtemp(join(tmpdir(), 'tapeworks-')), 'frames.ndjson');
+    const recorded = [7001, 7004].map((sequence_num) =>
+      JSON.stringify({ channel: 'l2_data', sequence_num, events: [] }),
+    );
+    const lines = recorded.map((frame) =>
+      JSON.stringify({ t_us: 1, venue: 'coinbase', stream: 'level2:ETH-USD', frame }),
+    );
+    await writeFile(file, lines.join('\n'));
+    const sim = await simulator({ replay: file });
+    const client = await connect(sim, 'coinbase');
+    client.send({ type: 'subscribe', channel: 'heartbeats' });
+    client.send({ type: 'subscribe', product_ids: ['ETH-USD'], channel: 'level2' });
+    await client.frame('"level2"');
+    sim.play();
+    await client.parsed('l2_data', 2);
+    const numbers = client.frames.map((frame) => (JSON.parse(frame) as { sequence_num: number }).sequence_num);
+    expect(numbers).toEqual([0, 1, 2, 3]);
   });
 
   it('ends connections that do not subscribe in time, and refuses unknown products', async () => {

@@ -191,6 +191,11 @@ class CoinbaseSession implements VenueSession {
     return payload.replace(SEQUENCE_PLACE, `"sequence_num":${this.#sequence++}`);
   }
 
+  /** The acks of this connection count too, so the numbers of the one that was recorded cannot stay. */
+  replay(frame: string): string {
+    return frame.replace(/"sequence_num"\s*:\s*\d+/, () => `"sequence_num":${this.#sequence++}`);
+  }
+
   /** Every request is answered with all that the connection is subscribed to. */
   #listSubscriptions(): void {
     const subscriptions: Record<string, string[]> = {};

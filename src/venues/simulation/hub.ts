@@ -99,9 +99,11 @@ export class VenueHub {
     for (const [link, session] of this.#sessions) link.control(session.wrap(stream, payload));
   }
 
-  /** Sends a frame as it is, to whoever listens to its stream: replays. */
+  /** Sends a frame of a recording to whoever listens to its stream. */
   replay(stream: string, frame: string): void {
-    for (const link of this.#subscribers.get(stream) ?? []) link.data(stream, frame, UNTREATED);
+    for (const link of this.#subscribers.get(stream) ?? []) {
+      link.data(stream, this.#sessions.get(link)!.replay?.(frame) ?? frame, UNTREATED);
+    }
   }
 
   sentNs(stream: string, sequence: string): bigint | undefined {

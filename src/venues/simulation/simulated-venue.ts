@@ -43,6 +43,8 @@ export interface VenueSession {
   receive(text: string): void;
   /** The frame that this client gets for a payload of a stream. */
   wrap(stream: string, payload: string): string;
+  /** The frame that this client gets for one of a recording; as it is, where this is left out. */
+  replay?(frame: string): string;
 }
 
 /** A venue that runs. */
