@@ -26,6 +26,8 @@ export class VenueHub {
   /** A replay serves the recording's frames instead of the market's. */
   muted = false;
   published = 0;
+  /** When a client last subscribed to anything. */
+  joinedMs = Number.NEGATIVE_INFINITY;
 
   constructor(faults: VenueFaults) {
     this.#faults = faults;
@@ -51,7 +53,8 @@ export class VenueHub {
 
   /** Subscribes a client. A fault may let the venue forget about it after the ack. */
   join(link: Link, stream: string, symbol: string): void {
-    link.subscribedMs ??= performance.now();
+    this.joinedMs = performance.now();
+    link.subscribedMs ??= this.joinedMs;
     link.streams.add(stream);
     if (this.#faults.take('ack-then-silence', symbol) !== undefined) return;
     const present = this.#subscribers.get(stream);

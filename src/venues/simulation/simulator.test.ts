@@ -1,7 +1,7 @@
 import { mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { WebSocket } from 'ws';
 import { closeAll, connect, rest, START_MS, simulator } from './rig.ts';
 import { startSimulator } from './simulator.ts';
@@ -96,6 +96,35 @@ describe('all simulated venues', () => {
     await again.parsed('aggTrade', trades);
     expect(again.frames).toEqual(combined.frames);
     expect(await coinbaseAgain.parsed('l2_data', 51)).toEqual(updates);
+  });
+
+  it('begin a recording when all have subscribed, be it one after the other', async () => {
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'performance'] });
+    try {
+      const file = join(await mkdtemp(join(tmpdir(), 'tapeworks-')), 'frames.ndjson');
+      const streams = ['order_book_btcusd', 'order_book_ethusd'];
+      const frames = streams.map((stream) => ({
+        t_us: 1,
+        venue: 'bitstamp',
+        stream,
+        frame: `{"recorded":"${stream}"}`,
+      }));
+      await writeFile(file, frames.map((frame) => JSON.stringify(frame)).join('\n'));
+      const sim = await simulator({ replay: file, manual: false });
+      const play = vi.spyOn(sim, 'play');
+      const client = await connect(sim, 'bitstamp');
+      for (const channel of streams) {
+        client.send({ event: 'bts:subscribe', data: { channel } });
+        await client.frame(`"channel":"${channel}"`);
+        vi.advanceTimersByTime(900);
+        expect(play).not.toHaveBeenCalled();
+      }
+      vi.advanceTimersByTime(200);
+      expect(await sim.replayed).toBe('all frames served');
+      for (const stream of streams) await client.frame(`{"recorded":"${stream}"}`);
+    } finally {
+      vi.useRealTimers();
+    }
   });
 
   it('name the line of a recording that is none', async () => {

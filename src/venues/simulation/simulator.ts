@@ -40,7 +40,7 @@ export interface SimulatorOptions {
   readonly rules?: Partial<ClientRules>;
   /** A file to append all data frames to. */
   readonly record?: string;
-  /** A file of frames to serve instead of the market's, from the first subscription on, or from `play` where manual. */
+  /** A file of frames to serve instead of the market's, once nobody has subscribed for a second, or from `play` where manual. */
   readonly replay?: string;
 }
 
@@ -74,6 +74,8 @@ export interface Simulator {
 
 const LISTINGS_MOST = 100;
 const HOUSEKEEPING_MS = 50;
+/** A client's subscriptions come one after the other; a book that is joined behind its snapshot would not begin at all. */
+const JOINED_FOR_MS = 1_000;
 
 /** Starts all simulated venues on one port of the loopback interface. */
 export async function startSimulator(options: SimulatorOptions = {}): Promise<Simulator> {
@@ -149,8 +151,11 @@ class Simulation implements Simulator {
     });
     this.port = (this.#server.address() as AddressInfo).port;
     this.#housekeeping = setInterval(() => {
-      for (const station of this.#stations) station.keepHouse(performance.now());
-      if (this.#options.manual !== true && this.#stations.some((station) => station.hub.isUsed)) this.play();
+      const nowMs = performance.now();
+      for (const station of this.#stations) station.keepHouse(nowMs);
+      const joinedMs = Math.max(...this.#stations.map((station) => station.hub.joinedMs));
+      const isJoined = Number.isFinite(joinedMs) && nowMs - joinedMs >= JOINED_FOR_MS;
+      if (this.#options.manual !== true && isJoined) this.play();
     }, HOUSEKEEPING_MS);
     if (this.#options.manual !== true) this.#stepper.start();
   }
