@@ -90,7 +90,7 @@ export const VENUE_ERRORS = {
     remedy: 'See `tapeworks help sim` for the kinds of faults and their fields.',
   },
   TW_SIM_BAD_OPTION: {
-    means: 'An option of the simulated venues is out of range.',
+    means: 'An option of the simulated venues is out of range, or names a file that cannot be used.',
     remedy: 'See `tapeworks help sim` for the options and their ranges.',
   },
   TW_SIM_CANNOT_LISTEN: {

@@ -133,13 +133,17 @@ describe('all simulated venues', () => {
     const sim = await simulator({ replay: file });
     sim.play();
     expect(await sim.replayed).toBe(`${file}:2: not a recorded frame`);
-    const missing = await simulator({ replay: `${file}.missing` });
-    missing.play();
-    expect(await missing.replayed).toContain('ENOENT');
   });
 
-  it('refuse options that are out of range and ports that are taken, with codes', async () => {
+  it('refuse options that are out of range, files that cannot be used and ports that are taken, with codes', async () => {
     await expect(startSimulator({ rate: 0 })).rejects.toMatchObject({ code: 'TW_SIM_BAD_OPTION' });
+    for (const option of ['record', 'replay']) {
+      const refused = startSimulator({ [option]: join(tmpdir(), 'no-such-folder', 'frames.ndjson') });
+      await expect(refused).rejects.toMatchObject({
+        code: 'TW_SIM_BAD_OPTION',
+        message: expect.stringContaining(option),
+      });
+    }
     const sim = await simulator();
     await expect(startSimulator({ port: sim.port })).rejects.toMatchObject({ code: 'TW_SIM_CANNOT_LISTEN' });
   });

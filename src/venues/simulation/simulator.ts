@@ -1,3 +1,4 @@
+import { access, appendFile, constants } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { TapeworksError } from '../../protocols/errors/index.ts';
@@ -79,6 +80,9 @@ const JOINED_FOR_MS = 1_000;
 
 /** Starts all simulated venues on one port of the loopback interface. */
 export async function startSimulator(options: SimulatorOptions = {}): Promise<Simulator> {
+  const { record, replay } = options;
+  if (record !== undefined) await usable('record', appendFile(record, ''));
+  if (replay !== undefined) await usable('replay', access(replay, constants.R_OK));
   const simulation = new Simulation(options);
   await simulation.listen(options.port ?? 0);
   return simulation;
@@ -294,6 +298,13 @@ class Simulation implements Simulator {
     await new Promise<void>((resolve) => this.#server.close(() => resolve()));
     await this.#recorder?.close();
   }
+}
+
+/** A file that cannot be used is told at the start, not when the first frame wants it. */
+async function usable(option: string, trial: Promise<void>): Promise<void> {
+  await trial.catch((error: Error) => {
+    throw new TapeworksError('TW_SIM_BAD_OPTION', `${option}: ${error.message}`, {}, { cause: error });
+  });
 }
 
 function inRange(name: string, value: number, least: number, most: number): number {
