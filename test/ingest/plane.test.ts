@@ -69,19 +69,34 @@ describe('an accepted message', () => {
 });
 
 describe('a row that only Postgres can refuse', () => {
-  it('is dead-lettered alone, and its neighbours are stored', async () => {
-    await rig.database.query(
-      "ALTER TABLE events ADD CONSTRAINT only_for_this_test CHECK (payload->>'price' <> 'cursed')",
-    );
+  const refusals = {
+    'a check': [
+      "ALTER TABLE events ADD CONSTRAINT only_here CHECK (payload->>'price' <> 'cursed')",
+      'ALTER TABLE events DROP CONSTRAINT only_here',
+    ],
+    'a trigger': [
+      `CREATE FUNCTION only_here() RETURNS trigger LANGUAGE plpgsql AS $$
+      BEGIN IF NEW.payload->>'price' = 'cursed' THEN RAISE 'not here'; END IF; RETURN NEW; END $$;
+      CREATE TRIGGER only_here BEFORE INSERT ON events FOR EACH ROW EXECUTE FUNCTION only_here()`,
+      'DROP FUNCTION only_here CASCADE',
+    ],
+    'a reference': [
+      `CREATE TABLE only_here (symbol text PRIMARY KEY); INSERT INTO only_here VALUES ('BTC-USD');
+      ALTER TABLE events ADD CONSTRAINT only_here FOREIGN KEY (symbol) REFERENCES only_here`,
+      'DROP TABLE only_here CASCADE',
+    ],
+  } as const;
+  it.each(Object.entries(refusals))('by %s is dead-lettered alone, and its neighbours are stored', async (_, sql) => {
+    await rig.database.query(sql[0]);
     try {
       await rig.send(
         ...Array.from({ length: 20 }, () => rig.trade()),
-        rig.trade({ price: 'cursed' }),
+        rig.trade({ price: 'cursed' }, 'NONE-USD'),
         ...Array.from({ length: 20 }, () => rig.trade()),
       );
       await rig.withPlane({}, (plane) => until('all are acknowledged', () => counts(plane).acked === 41));
     } finally {
-      await rig.database.query('ALTER TABLE events DROP CONSTRAINT only_for_this_test');
+      await rig.database.query(sql[1]);
     }
     expect(await rig.rows('SELECT count(*)::int AS n FROM events')).toEqual([{ n: 40 }]);
     expect(await rig.letters()).toMatchObject([{ stage: 'sql', code: 'refused_by_postgres', stream: 'events' }]);

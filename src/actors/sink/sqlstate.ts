@@ -30,7 +30,8 @@ export class WriteTimeout extends Error {
 /** Tables, columns or rights that are not there (42), a schema (3F), a database (3D), a password or role (28). */
 const NOT_OURS = /^(42|3F|3D|28)/;
 const CONTENTION = new Set(['40001', '40P01', '55P03']);
-const DATA = new Set(['23502', '23514', '54000', '54001']);
+/** A value (22), a constraint (23), what a trigger raises (P0), a row that is too large (54000, 54001). */
+const DATA = /^(22|23|P0|5400[01])/;
 
 export function classifyFailure(error: unknown): WriteFailure {
   const { code, message } = error as { code?: string; message?: string };
@@ -46,7 +47,7 @@ export function classifyFailure(error: unknown): WriteFailure {
 function classOf(state: string | undefined): FailureClass {
   if (state === undefined) return 'outage';
   if (CONTENTION.has(state)) return 'contention';
-  if (state.startsWith('22') || DATA.has(state)) return 'data';
+  if (DATA.test(state)) return 'data';
   if (NOT_OURS.test(state)) return 'schema';
   return 'outage';
 }
