@@ -12,6 +12,7 @@ import { command as spill } from '../../src/cli/spill.ts';
 import { ledgerOf } from '../../src/protocols/ingest-snapshot.ts';
 import { wallClockNs } from '../../src/protocols/wall-clock.ts';
 import { counts, IngestRig, NO_POSTGRES, type PlaneMore, printed, until } from './rig.ts';
+import { sinkSettings } from './settings.ts';
 
 const rig = new IngestRig();
 const quote = () =>
@@ -100,6 +101,30 @@ describe('a row that only Postgres can refuse', () => {
     }
     expect(await rig.rows('SELECT count(*)::int AS n FROM events')).toEqual([{ n: 40 }]);
     expect(await rig.letters()).toMatchObject([{ stage: 'sql', code: 'refused_by_postgres', stream: 'events' }]);
+  });
+});
+
+describe('a partition that cannot be made because someone reads', () => {
+  it('holds up no row', async () => {
+    const reader = new pg.Client({ connectionString: rig.postgres.url });
+    await reader.connect();
+    const [{ name }] = (await rig.rows(
+      "SELECT 'events_' || to_char(now() AT TIME ZONE 'utc', 'YYYYMMDD') AS name",
+    )) as [{ name: string }];
+    await rig.database.query(`DROP TABLE IF EXISTS ${name}`);
+    await reader.query('BEGIN');
+    await reader.query('SELECT count(*) FROM events');
+    try {
+      await rig.send(...rig.trades(3));
+      await rig.withPlane({ sink: sinkSettings({ batchTimeMs: 5, lockTimeoutMs: 50 }) }, (plane) =>
+        until('all are acknowledged', () => counts(plane).acked === 3),
+      );
+      expect(await rig.rows('SELECT count(*)::int AS n FROM events_default')).toEqual([{ n: 3 }]);
+    } finally {
+      await reader.end();
+    }
+    await rig.withPlane({}, async () => undefined);
+    expect(await rig.rows(`SELECT count(*)::int AS n FROM ${name}`)).toEqual([{ n: 3 }]);
   });
 });
 

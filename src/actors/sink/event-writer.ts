@@ -7,7 +7,7 @@ import { copyIn } from './copy-in.ts';
 import { COLUMNS, copyParts } from './copy-rows.ts';
 import { cut } from './cut.ts';
 import { migrate, readMigrations } from './migrate.ts';
-import { classifyFailure, UNIQUE_VIOLATION, WriteTimeout } from './sqlstate.ts';
+import { classifyFailure, DUPLICATE_TABLE, UNIQUE_VIOLATION, WriteTimeout } from './sqlstate.ts';
 
 /** What a write came to. Offering the same rows again is always safe: the ids make it so. */
 export interface Written {
@@ -37,6 +37,7 @@ export interface EventWriterOptions {
 /** How long a statement that is under way holds up the end of the process. */
 const CLOSE_MS = 1_000;
 const PARTITIONS_EVERY_MS = 3_600_000;
+const PARTITIONS_RETRY_MS = 60_000;
 const STAGE = 'CREATE TEMP TABLE IF NOT EXISTS stage (LIKE events) ON COMMIT DELETE ROWS';
 /** Sorted, so that two writers take the same locks in the same order. */
 const UNSTAGE = `WITH stored AS (
@@ -72,12 +73,27 @@ export class EventWriter implements EventStore {
       }
       await migrate(client, readMigrations());
       await this.#checkSettings(client);
+      const isMade = await this.#makePartitions(client);
+      this.#partitionsAt = performance.now() - (isMade ? 0 : PARTITIONS_EVERY_MS - PARTITIONS_RETRY_MS);
+    });
+  }
+
+  /**
+   * False where someone who reads the default partition, such as a backup, or another writer that makes the same ones is in
+   * the way. That holds up no row: until its day has a partition it goes to the default one, and is moved from there.
+   */
+  async #makePartitions(client: pg.Client): Promise<boolean> {
+    try {
       await client.query(
         "SELECT ensure_events_partition((now() AT TIME ZONE 'utc')::date + n) FROM generate_series(-1, $1::int) n",
         [this.#options.settings.partitionsAhead],
       );
-      this.#partitionsAt = performance.now();
-    });
+      return true;
+    } catch (error) {
+      const { code = '' } = error as { code?: string };
+      if (code === DUPLICATE_TABLE || classifyFailure(error).class === 'contention') return false;
+      throw error;
+    }
   }
 
   write(rows: readonly EventRow[]): Promise<Written> {

@@ -53,3 +53,4 @@ function classOf(state: string | undefined): FailureClass {
 }
 
 export const UNIQUE_VIOLATION = '23505';
+export const DUPLICATE_TABLE = '42P07';
