@@ -80,6 +80,21 @@ describe('a bar', () => {
     expect(bars[2]!.close).toBe(101n);
   });
 
+  it('closes with the highest id, also where a base bar before the last has it', () => {
+    const kernel = kernelWith(['1s', '1m']);
+    kernel.add(3, 0, true, START_US);
+    apply(
+      kernel,
+      trade(0),
+      trade(1),
+      trade(2, { timeUs: START_US + 900_000n }),
+      trade(3, { timeUs: START_US + 61n * SECOND_US }),
+    );
+    tickTo(kernel, 62);
+    const minute = read(kernel).find((bar) => bar.interval === '1m' && bar.closed);
+    expect(minute).toMatchObject({ lastId: 2n, close: 102n, trades: 3n });
+  });
+
   it('with a hole is a gap until the missing trades have come, and repaired after', () => {
     const kernel = kernelWith(['1s', '1m']);
     kernel.add(3, 0, true, START_US);

@@ -236,11 +236,20 @@ function settlePending(symbol: usize): void {
     const into: usize = load<u32>(stateOf(symbol, ctz(parents)), I_TOP);
     store<u64>(into, max(high, load<u64>(into, E_HIGH)), E_HIGH);
     store<u64>(into, min(low, load<u64>(into, E_LOW)), E_LOW);
+    if (load<u64>(into, E_LAST_ID) > load<u64>(last, E_LAST_ID) && endsBase(base, load<u64>(into, E_LAST_ID))) continue;
     store<u64>(into, load<u64>(last, E_CLOSE), E_CLOSE);
     store<u64>(into, load<u64>(last, E_LAST_ID), E_LAST_ID);
   }
   store<u64>(symbol, 0, S_PENDING_HIGH);
   store<u64>(symbol, NEVER, S_PENDING_LOW);
+}
+
+/** A trade stamped before the one that it follows ends an earlier base bar. A higher id that none has is of another count. */
+function endsBase(base: usize, id: u64): bool {
+  for (let position = load<u32>(base, I_COUNT); position > 0; position--) {
+    if (load<u64>(entryAt(base, 0, position - 1), E_LAST_ID) == id) return true;
+  }
+  return false;
 }
 
 /** Brings every longer interval up to the last trade. Folding the same part twice changes nothing. */
