@@ -33,6 +33,7 @@ interface Exports {
   importSymbol(global: number): number;
   seedSequence(global: number, next: bigint, lastTime: bigint): number;
   seedBar(global: number, interval: number, closed: number): number;
+  lackTrades(global: number, from: bigint, to: bigint): number;
   doubtSymbol(global: number, from: bigint): number;
   confirmSymbol(global: number, next: bigint, now: bigint): number;
   resolveHoles(global: number, first: bigint, last: bigint): number;
@@ -215,6 +216,11 @@ export class BarsKernel {
   /** Goes on at a sequence after a restart; bars since `lastUs` are in doubt until the trades missed have come. */
   resume(symbol: number, nextSequence: bigint, lastUs: bigint): void {
     this.#exports.seedSequence(symbol, nextSequence, lastUs);
+  }
+
+  /** Bars that were put back lack trades of this span: they and what is made of them are gaps. */
+  lack(symbol: number, fromUs: bigint, toUs: bigint): void {
+    this.#exports.lackTrades(symbol, fromUs, toUs);
   }
 
   /** The feed may have lost trades from here on. */

@@ -124,6 +124,43 @@ export function tailOf(bars: readonly Bar[]): Bar[] {
   return [...windows.values()].sort((a, b) => (a.openUs < b.openUs ? -1 : 1));
 }
 
+/** Trades of this span of time are missing, and nobody knows which. */
+export interface Lack {
+  readonly fromUs: bigint;
+  readonly toUs: bigint;
+}
+
+/**
+ * What the bars that a symbol goes on from lack: the holes that made them gaps went with whoever knew them. A bar that was
+ * only in doubt is proven by its ids, where these are dense; one that is not proven says all it can by the span of the
+ * shortest such bar, or by its opening where the missing trades are before that.
+ */
+export function lacksOf(tail: readonly Bar[], dense: boolean): Lack[] {
+  const lacks: Lack[] = [];
+  for (const interval of INTERVAL_NAMES) {
+    const series = tail.filter((bar) => bar.interval === interval);
+    const isBase = series.length > 0 && !tail.some((bar) => isShorter(bar.interval, interval));
+    for (const [at, bar] of series.entries()) {
+      if (bar.closed || bar.quality !== 'gap' || (dense && isProven(bar, series[at - 1]))) continue;
+      if (isBase) lacks.push({ fromUs: series[at - 1]?.closeUs ?? bar.openUs, toUs: bar.closeUs });
+      else if (!lacks.some(({ fromUs, toUs }) => fromUs <= bar.closeUs && toUs >= bar.openUs))
+        lacks.push({ fromUs: bar.openUs, toUs: bar.openUs });
+    }
+  }
+  return lacks;
+}
+
+function isShorter(a: Interval, b: Interval): boolean {
+  return INTERVAL_NAMES.indexOf(a) < INTERVAL_NAMES.indexOf(b);
+}
+
+/** Its ids have no hole, nor have those between it and the bar before it. */
+function isProven({ trades, firstId, lastId }: Bar, before: Bar | undefined): boolean {
+  if (trades !== lastId - firstId + 1n) return false;
+  if (before === undefined || before.quality === 'quiet') return true;
+  return before.trades > 0n && before.lastId + 1n === firstId;
+}
+
 /** The number of the window that a time falls in. */
 export function windowAt(interval: Interval, timeUs: bigint): number {
   const { lengthUs, offsetUs } = INTERVALS[interval];

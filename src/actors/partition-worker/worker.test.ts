@@ -66,6 +66,32 @@ describe('a symbol that comes late', () => {
   });
 });
 
+describe('a symbol that goes on from stored bars', () => {
+  /** The bars as they were stored when the worker ended, and the next worker's with the trades since. */
+  function resumed(before: Harness, nextSequence: bigint, lastUs: bigint, ...since: number[]): Bar[] {
+    const bars = before.snapshot().bars.map((bar) => ({ ...bar, symbol: 0 }));
+    const after = new Harness();
+    const stored = { bars, nextSequence, lastUs };
+    after.worker.handle({ kind: 'add-symbol', symbol: 3, venue: 0, dense: true, sinceUs: START_US, stored });
+    return after.feed(3, ...since).snapshot().bars;
+  }
+
+  it('does not take bars for whole whose missing trades went with the worker that knew of them', () => {
+    const before = new Harness().add(3).feed(3, 0, 1, 4, 5);
+    const bars = resumed(before, 6n, START_US + 5n * SECOND_US, 6, 7);
+    expect(minuteOf(bars)).toMatchObject({ trades: 6n, quality: 'gap' });
+    const seconds = bars.filter(({ interval }) => interval === '1s');
+    expect(seconds.filter(({ quality }) => quality === 'gap').map(({ firstId }) => firstId)).toEqual([1n, 4n]);
+  });
+
+  it('takes bars for whole that were only in doubt', () => {
+    const before = new Harness().add(3).feed(3, 0, 1, 2);
+    before.worker.handle({ kind: 'doubt', symbol: 3, fromUs: START_US });
+    const bars = resumed(before, 3n, START_US + 2n * SECOND_US, 3);
+    expect(minuteOf(bars)).toMatchObject({ trades: 4n, quality: 'repaired' });
+  });
+});
+
 describe('a symbol that moves', () => {
   it('loses no trade, wherever the trades went in between', () => {
     const from = new Harness().add(7).feed(7, 0, 1, 2);

@@ -1,5 +1,6 @@
 import { type BarsCounters, BarsKernel, type BarsLimits, READER, type Reader } from '../../kernels/bars.ts';
 import { TapeworksError } from '../../protocols/errors/index.ts';
+import { lacksOf } from '../../protocols/kline.ts';
 import { BAR_RECORD_BYTES } from '../../protocols/kline-layout.ts';
 import type { PartitionCommand, PartitionReply, SnapshotReader, SymbolStart } from '../../protocols/partition.ts';
 import { TRADE, TRADE_BYTES } from '../../protocols/trade-layout.ts';
@@ -147,6 +148,7 @@ export class PartitionWorker {
     if (stored === undefined) return;
     for (const bar of stored.bars) this.kernel.seed({ ...bar, symbol });
     this.kernel.resume(symbol, stored.nextSequence, stored.lastUs);
+    for (const { fromUs, toUs } of lacksOf(stored.bars, dense)) this.kernel.lack(symbol, fromUs, toUs);
   }
 
   #moveOut(symbol: number): PartitionReply {

@@ -22,7 +22,7 @@ import { believedEverywhere, closedAnywhere, lengthOf } from './lib/bars-window'
 export { tick } from './lib/bars-window';
 export {
   addSymbol, asideAddress, attachReaders, cellBytes, commitSnapshot, configure, confirmSymbol, countersAddress, doubtSymbol, exportSymbol, forgetDeep,
-  importSymbol, inputAddress, outputAddress, planAddress, removeSymbol, resolveHoles, seedBar,
+  importSymbol, inputAddress, lackTrades, outputAddress, planAddress, removeSymbol, resolveHoles, seedBar,
   seedSequence, snapshot, symbolAddress, symbolCount, symbolIndex, transferAddress, troubledSymbol,
 } from './lib/bars-symbols';
 

@@ -302,6 +302,17 @@ function remember(symbol: usize, sequence: u64): void {
   if (sequence > load<u64>(least)) store<u64>(least, sequence);
 }
 
+/** Trades of this span are missing, but nobody knows their numbers: nothing fills it, and nothing has been issued of it. */
+export function lack(symbol: usize, from: u64, to: u64): void {
+  const hole = insertHole(symbol, 0);
+  store<u64>(hole, 0, H_FIRST);
+  store<u64>(hole, 0, H_LAST);
+  store<u64>(hole, from, H_FROM);
+  store<u64>(hole, to, H_TO);
+  store<u64>(hole, 1, H_COARSE);
+  count(C_TROUBLE_VERSION);
+}
+
 /** The feed says that it has lost something since the last trade. */
 export function lose(symbol: usize): void {
   settle(symbol);

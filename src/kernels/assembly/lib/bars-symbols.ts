@@ -12,7 +12,7 @@ import {
   S_FAST_SEQUENCE, S_FLAGS, S_HOLES, S_LAST_TIME, S_PENDING_LOW, S_SINCE, S_VENUE, SYMBOL_DENSE,
   SYMBOL_HAS_TRADED, SYMBOL_SUSPECT, TRADE_BYTES, TRADE_SYMBOL,
 } from './bars-layout';
-import { asideAt, confirm, doubt, placeAsides, reissueChanged, resolveHole } from './bars-ids';
+import { asideAt, confirm, doubt, lack, placeAsides, reissueChanged, resolveHole } from './bars-ids';
 import { commitSymbol, commitUnread, placeUnread, writeSymbol, writeUnread } from './bars-records';
 import { bodyOf, counters, entryAt, linkIntervals, maskOf, push, setDepths, settle, stateOf, wake } from './bars-ring';
 import { copyTotals, partSides, subtractTotals } from './bars-totals';
@@ -297,6 +297,12 @@ function seedFloor(state: usize, first: u32): void {
   if (load<u32>(state, I_COUNT)) return;
   store<u32>(state, first, I_FLOOR);
   startReaders(state, first);
+}
+
+export function lackTrades(global: u32, from: u64, to: u64): bool {
+  const symbol = settledSymbol(global);
+  if (symbol) lack(symbol, from, to);
+  return symbol != 0;
 }
 
 /** What came before the last trade, or before the venue last said that there was nothing more, is in no doubt. */
