@@ -85,7 +85,7 @@ async function parse(args: readonly string[]): Promise<Settings> {
   }
   const venue = barVenueNamed(values.venue);
   const rest = await restUrlOf(venue, values);
-  const database = await databaseUrl(values.data, values.database);
+  const database = await databaseUrl(values.data, values.database, values.config);
   const symbols = values.symbols?.split(',');
   return { database, venue, rest, symbols, interval, bars, json: values.json ?? false };
 }

@@ -77,7 +77,7 @@ async function parse(args: readonly string[]): Promise<Settings> {
     return { venue: facts.id, symbol, interval, fromUs, toUs: endUs };
   });
   const rest = await restUrlOf(venue, values);
-  const database = await databaseUrl(values.data, values.database);
+  const database = await databaseUrl(values.data, values.database, values.config);
   return { spans, database, venue, rest, isJson: values.json ?? false };
 }
 

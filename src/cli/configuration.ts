@@ -43,9 +43,9 @@ export async function readConfiguration(path: string, folder: string): Promise<C
   return checked({ ok: true, value: replaced }, (name) => (name === TOPOLOGY_FILE ? path : join(folder, name)));
 }
 
-/** The configuration of this folder, for what a command is not told; undefined where there is none that is right. */
-export async function usualConfiguration(): Promise<Configuration | undefined> {
-  const read = await loadConfiguration(CONFIG_FOLDER, KNOWN);
+/** The configuration of a folder, for what a command is not told; undefined where there is none that is right. */
+export async function usualConfiguration(folder: string = CONFIG_FOLDER): Promise<Configuration | undefined> {
+  const read = await loadConfiguration(folder, KNOWN);
   return read.ok ? read.value : undefined;
 }
 

@@ -24,9 +24,9 @@ export const DATABASE_OPTION = {
 } as const satisfies OptionSpec;
 
 /** The folder given, else that of the configuration. */
-async function dataFolder(given: string | undefined): Promise<string> {
+async function dataFolder(given: string | undefined, configuration?: string): Promise<string> {
   if (given !== undefined) return given;
-  const config = await usualConfiguration();
+  const config = await usualConfiguration(configuration);
   return config === undefined ? DATA_FOLDER : config.kernel.data;
 }
 
@@ -37,9 +37,10 @@ export async function spillFolder(given: string | undefined): Promise<string> {
 }
 
 /** The database named, else the one of DATABASE_URL or kernel.yaml, else the embedded one while it runs. */
-export async function databaseUrl(data: string | undefined, named?: string): Promise<string> {
-  const folder = await dataFolder(data);
-  const url = named ?? (await ownServer('DATABASE_URL', data)) ?? embeddedPostgresUrl(join(folder, 'postgres'));
+export async function databaseUrl(data: string | undefined, named?: string, configuration?: string): Promise<string> {
+  const folder = await dataFolder(data, configuration);
+  const url =
+    named ?? (await ownServer('DATABASE_URL', data, configuration)) ?? embeddedPostgresUrl(join(folder, 'postgres'));
   if (url !== undefined && url !== '') return url;
   const text = `DATABASE_URL is not set and no embedded Postgres runs in ${folder}; \`tapeworks up\` starts one`;
   throw new TapeworksError('TW_SERVER_UNREACHABLE', text);
@@ -55,8 +56,8 @@ export async function redisUrl(data: string | undefined): Promise<string> {
 }
 
 /** A data folder that is named means its embedded servers, whatever the configuration says of others. */
-async function ownServer(variable: 'DATABASE_URL' | 'REDIS_URL', data: string | undefined) {
-  const config = data === undefined ? await usualConfiguration() : undefined;
+async function ownServer(variable: 'DATABASE_URL' | 'REDIS_URL', data: string | undefined, configuration?: string) {
+  const config = data === undefined ? await usualConfiguration(configuration) : undefined;
   const { postgres, redis } = config?.kernel.servers ?? { postgres: EMBEDDED, redis: EMBEDDED };
   return serverUrl(variable, variable === 'DATABASE_URL' ? postgres : redis);
 }
