@@ -6,7 +6,7 @@ import { coinbase } from './coinbase/index.ts';
 import { kraken } from './kraken/index.ts';
 import { knownVenue, type Venue } from './venue.ts';
 
-/** The venues. A new one is a folder beside these and one line here; equal prices and amounts merge in this order. */
+/** The venues. A new one is a folder beside these and one line here. */
 export const VENUES: readonly Venue[] = [binance, bitstamp, kraken, coinbase];
 
 export const KNOWN_VENUES: readonly KnownVenue[] = VENUES.map(knownVenue);
