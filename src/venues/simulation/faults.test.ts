@@ -338,5 +338,8 @@ describe('the control interface', () => {
 
   it('names the fields that do not fit', () => {
     expect(() => parseFault({ kind: 'gap', count: 'many' }, [])).toThrow('count: expected a number');
+    expect(() => parseFault({ kind: 'oversized', value: 1e12 }, [])).toThrow(
+      'value: expected 0..268435456 bytes, got 1000000000000',
+    );
   });
 });

@@ -49,6 +49,8 @@ interface ActiveFault {
 }
 
 const ACTIVE_MOST = 1000;
+/** Of `oversized`: no client takes more, and no text can be much longer. */
+const FRAME_BYTES_MOST = 256 << 20;
 
 /** The faults that are active on one venue. */
 export class VenueFaults {
@@ -121,6 +123,10 @@ export function parseFault(input: unknown, venues: readonly string[]): FaultRequ
     if (numbers.includes(name) && !(typeof value === 'number' && Number.isFinite(value)))
       fail(`${name}: expected a number`);
     if ((name === 'count' || name === 'durationMs') && Number(value) <= 0) fail(`${name}: expected more than 0`);
+  }
+  const value = fields.get('value');
+  if (kind === 'oversized' && value !== undefined && !(Number(value) >= 0 && Number(value) <= FRAME_BYTES_MOST)) {
+    fail(`value: expected 0..${FRAME_BYTES_MOST} bytes, got ${JSON.stringify(value)}`);
   }
   const venue = fields.get('venue');
   if (venue !== undefined && !venues.includes(String(venue))) {
