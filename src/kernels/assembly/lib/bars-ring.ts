@@ -227,15 +227,13 @@ function feedBase(symbol: usize, top: usize, open: u64): void {
 
 /** Folds the base bars that were only noted into the intervals that they feed. The last of them is next to the top. */
 function settlePending(symbol: usize): void {
-  const high = load<u64>(symbol, S_PENDING_HIGH);
-  if (!high) return;
-  const low = load<u64>(symbol, S_PENDING_LOW);
+  if (!load<u64>(symbol, S_PENDING_HIGH)) return;
   const base = stateOf(symbol, 0);
   const last = entryAt(base, 0, load<u32>(base, I_COUNT) - 2);
   for (let parents = parentsOf(0); parents; parents &= parents - 1) {
     const into: usize = load<u32>(stateOf(symbol, ctz(parents)), I_TOP);
-    store<u64>(into, max(high, load<u64>(into, E_HIGH)), E_HIGH);
-    store<u64>(into, min(low, load<u64>(into, E_LOW)), E_LOW);
+    store<u64>(into, max(load<u64>(symbol, S_PENDING_HIGH), load<u64>(into, E_HIGH)), E_HIGH);
+    store<u64>(into, min(load<u64>(symbol, S_PENDING_LOW), load<u64>(into, E_LOW)), E_LOW);
     if (load<u64>(into, E_LAST_ID) > load<u64>(last, E_LAST_ID) && endsBase(base, load<u64>(into, E_LAST_ID))) continue;
     store<u64>(into, load<u64>(last, E_CLOSE), E_CLOSE);
     store<u64>(into, load<u64>(last, E_LAST_ID), E_LAST_ID);
@@ -246,9 +244,7 @@ function settlePending(symbol: usize): void {
 
 /** A trade stamped before the one that it follows ends an earlier base bar. A higher id that none has is of another count. */
 function endsBase(base: usize, id: u64): bool {
-  for (let position = load<u32>(base, I_COUNT); position > 0; position--) {
-    if (load<u64>(entryAt(base, 0, position - 1), E_LAST_ID) == id) return true;
-  }
+  for (let at = load<u32>(base, I_COUNT); at > 0; at--) if (load<u64>(entryAt(base, 0, at - 1), E_LAST_ID) == id) return true;
   return false;
 }
 
