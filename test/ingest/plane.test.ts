@@ -128,6 +128,22 @@ describe('a partition that cannot be made because someone reads', () => {
   });
 });
 
+describe('a dead-letter stream that cannot be written', () => {
+  it('turns health red with the reason until it can', async () => {
+    await rig.client.set('events:dlq', 'in the way');
+    await rig.client.xadd('events', '*', 'envelope', 'nonsense');
+    await rig.withPlane({}, async (plane) => {
+      const health = () => plane.snapshot().lanes[0]!.health;
+      await until('it is told', () => health().reasons.some((reason) => reason.includes('WRONGTYPE')));
+      expect(health().state).toBe('red');
+      await rig.client.del('events:dlq');
+      await until('it is acknowledged', () => counts(plane).acked === 1);
+      expect(health().reasons.join()).not.toContain('WRONGTYPE');
+    });
+    expect(await rig.letters()).toMatchObject([{ code: 'not_json' }]);
+  });
+});
+
 describe('an entry that ends the kernel again and again', () => {
   it('is condemned only after it was alone twice', async () => {
     await rig.send(rig.trade(), rig.trade());

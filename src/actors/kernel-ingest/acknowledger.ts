@@ -29,10 +29,16 @@ export class Acknowledger {
   #running = false;
   #closed = false;
   #drained: (() => void)[] = [];
+  #refused: { readonly sinceMs: number; readonly reason: string } | undefined;
 
   constructor(stream: RedisStream, events: AcknowledgerEvents) {
     this.#stream = stream;
     this.#events = events;
+  }
+
+  /** Why Redis does not take acknowledgements, and since when; undefined while it does. */
+  get refused(): { readonly sinceMs: number; readonly reason: string } | undefined {
+    return this.#refused;
   }
 
   /** The entries that wait to be acknowledged. */
@@ -69,11 +75,15 @@ export class Acknowledger {
       missing === undefined && !this.#closed;
       delayMs = Math.min(delayMs * 2, RETRY_MAX_MS)
     ) {
-      missing = await this.#attempt(ack).catch(() => undefined);
+      missing = await this.#attempt(ack).catch((error: Error) => {
+        this.#refused = { sinceMs: this.#refused?.sinceMs ?? performance.now(), reason: error.message };
+        return undefined;
+      });
       if (missing !== undefined) break;
       await sleep(delayMs * (1 + Math.random() * 0.25));
     }
     if (missing === undefined) return;
+    this.#refused = undefined;
     this.#queue.shift();
     this.#events.acknowledged(ack, missing, (performance.now() - started) / 1_000);
   }

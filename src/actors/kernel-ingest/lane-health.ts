@@ -6,7 +6,7 @@ export interface LaneEvidence {
   readonly spill: { readonly records: number; readonly bytes: number; readonly maxBytes: number };
   /** Since when nothing flows straight to Postgres. */
   readonly spillingForMs: number | undefined;
-  /** Why nothing can be read, in words. */
+  /** Why nothing can be read or acknowledged, in words. */
   readonly unread: string | undefined;
   /** Segments that lost records, and that nobody has looked at. */
   readonly damage: readonly string[];

@@ -244,7 +244,7 @@ export class Pipeline {
       sink: this.#lane?.health ?? { state: 'red', reasons: ['the sink has not started'] },
       spill: { ...this.spill, maxBytes: this.#options.yard.settings.maxBytes },
       spillingForMs: this.#spilling === undefined ? undefined : performance.now() - this.#spilling.sinceMs,
-      unread: isUnread ? `${trouble ?? 'connecting'}${since}` : undefined,
+      unread: isUnread ? `${trouble ?? 'connecting'}${since}` : this.#reader?.unacknowledged,
       damage: this.#damage,
       unsafe: this.#reader?.unsafe ?? [],
       silentModules: this.liveness.silent(this.#options.reader.modules, Date.now(), this.#startedMs),

@@ -99,6 +99,13 @@ export class StreamReader {
     return this.#outage === undefined ? undefined : performance.now() - this.#outage.sinceMs;
   }
 
+  /** Why what is settled cannot be acknowledged, in words; undefined while it can. */
+  get unacknowledged(): string | undefined {
+    const refused = this.#acks.refused;
+    if (refused === undefined) return undefined;
+    return `acknowledging fails: ${refused.reason}, for ${seconds(performance.now() - refused.sinceMs)}`;
+  }
+
   /** Takes back what the lane has made durable. */
   settle(settlement: Settlement): void {
     this.#acknowledge(settlement, [], []);
