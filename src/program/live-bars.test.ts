@@ -44,6 +44,17 @@ describe('who listens to live bars', () => {
     expect(heard).toEqual([closed, open, revised]);
   });
 
+  it('hears of no lower revision, although a worker that ended had shown it last', () => {
+    const live = new LiveBars(true);
+    const heard = heardBy(live);
+    const read = bar(1n, { closed: true, revision: 3 });
+    live.take([revised]);
+    live.takeStored([read]);
+    live.takeStored([revised]);
+    expect(heard).toEqual([read]);
+    expect(live.series('binance', 'BTCUSDT', '1s')).toEqual([read]);
+  });
+
   it('hears of revisions at once where nothing is stored', () => {
     const live = new LiveBars(false);
     const heard = heardBy(live);

@@ -30,9 +30,16 @@ export class LiveBars {
     this.#tell(this.#isStored ? bars.filter((named) => !isRevised(named)) : bars);
   }
 
-  /** These bars are stored, or in the spill. */
+  /** These bars are stored, or in the spill. Some may be what a worker had shown before it ended, older than what was read to be stored. */
   takeStored(bars: readonly NamedBar[]): void {
-    this.#tell(bars.filter(isRevised));
+    const news = bars.filter((named) => isRevised(named) && !this.#isOutdated(named));
+    for (const named of news) this.#keep(named);
+    this.#tell(news);
+  }
+
+  #isOutdated({ venue, symbol, bar }: NamedBar): boolean {
+    const known = this.#series.get(keyOf(venue, symbol, bar.interval))?.get(bar.openUs)?.bar;
+    return known?.closed === true && known.revision > bar.revision;
   }
 
   #tell(bars: readonly NamedBar[]): void {
