@@ -1,10 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import type { KlineStore } from '../actors/kline-persistence/store.ts';
 import type { Bar } from '../protocols/kline.ts';
-import type { RestResult } from '../protocols/rest.ts';
+import type { RestFailure, RestResult } from '../protocols/rest.ts';
 import type { Trade } from '../protocols/trade-record.ts';
 import { binance } from '../venues/binance/index.ts';
 import { bitstamp } from '../venues/bitstamp/index.ts';
+import type { WindowName } from '../venues/history.ts';
 import type { Venue } from '../venues/venue.ts';
 import { KlineRecovery, recoveries } from './kline-recovery.ts';
 
@@ -17,17 +18,17 @@ const LAST: Trade = {
   ...{ symbol: 3, takerBuy: true, timeUs: 100_000_000n, price: 1n, amount: 1n },
   ...{ firstId: 9n, lastId: 9n, sequence: 9n },
 };
-const refused = (status: number): RestResult<Trade[]> => ({ ok: false, status, retryAfterS: undefined, reason: '' });
+const refused = (status: number): RestFailure => ({ ok: false, status, retryAfterS: undefined, reason: '' });
 
 /** A symbol that was stored up to trade 9, and a venue that gives one answer after the other. */
-function recovery(answers: RestResult<Trade[]>[]) {
+function recovery(answers: RestResult<Trade | undefined>[]) {
   const clock = { nowMs: 0 };
   const state = { venue: 'binance', symbol: 'BTCUSDT', nextSequence: 10n, lastUs: 60_000_000n, sinceUs: 0n };
   const of = new KlineRecovery({
     venue: 'binance',
     link: { use: () => Promise.reject(new Error('not asked')) },
     spill: { stateOf: async () => ({ ...state, bars: [BAR] }) },
-    history: { weight: 1, pageMax: 1000, fetch: async () => answers.shift()! },
+    askTrade: async () => answers.shift()!,
     restUrl: () => 'http://127.0.0.1:1',
     nowMs: () => clock.nowMs,
   });
@@ -40,7 +41,7 @@ function recovery(answers: RestResult<Trade[]>[]) {
 
 describe('a symbol that was stored', () => {
   it('goes on where it was, however often the venue fails before it answers', async () => {
-    const { at, left } = recovery([refused(0), refused(503), { ok: true, value: [LAST], usedWeight: 1 }]);
+    const { at, left } = recovery([refused(0), refused(503), { ok: true, value: LAST, usedWeight: 1 }]);
     expect(await at(0)).toBeUndefined();
     expect(await at(1_999), 'a pause between two questions').toBeUndefined();
     expect(left()).toBe(2);
@@ -57,9 +58,10 @@ describe('a symbol that was stored', () => {
 
   it.each([
     ['does not know it', refused(400)],
-    ['numbers its trades anew', { ok: true, value: [{ ...LAST, timeUs: 200_000_000n }], usedWeight: 1 }],
+    ['numbers its trades anew', { ok: true, value: { ...LAST, timeUs: 200_000_000n }, usedWeight: 1 }],
+    ['does not have its last trade any more', { ok: true, value: undefined, usedWeight: 1 }],
   ] as const)('begins anew where the venue %s', async (_, answer) => {
-    expect(await recovery([answer as RestResult<Trade[]>]).at(0)).toBeNull();
+    expect(await recovery([answer]).at(0)).toBeNull();
   });
 });
 
@@ -69,7 +71,7 @@ describe('the symbols of several venues', () => {
     history: { tradesById: { weight: 1, pageMax: 1000, fetch: async () => answer } },
   });
   const venues = [
-    bitstamp,
+    { ...bitstamp, history: {} },
     answering('silent', refused(0)),
     answering('well', { ok: true, value: [LAST], usedWeight: 1 }),
   ];
@@ -78,7 +80,7 @@ describe('the symbols of several venues', () => {
   const use = async <T>(work: (store: KlineStore) => Promise<T>): Promise<T> =>
     work({ recover: async (venue: string) => [{ ...stored(venue), bars: [BAR] }] } as unknown as KlineStore);
 
-  it('are recovered of each venue that gives trades by number, and one that is silent delays no other', async () => {
+  it('are recovered of each venue that gives trades, and one that is silent delays no other', async () => {
     const found = recoveries(venues, { ...shared, link: { use } });
     expect([...found.keys()]).toEqual(['silent', 'well']);
     expect(await found.get('silent')!.of('BTC', 3)).toBeUndefined();
@@ -87,5 +89,41 @@ describe('the symbols of several venues', () => {
 
   it('begin anew where nothing is stored', () => {
     expect(recoveries(venues, { ...shared, link: undefined }).size).toBe(0);
+  });
+});
+
+describe('a symbol whose venue gives trades by time only', () => {
+  const trade = (id: bigint): Trade => ({ ...LAST, firstId: id, lastId: id, sequence: id });
+  /** What the venue has of the last hour and of the last day. */
+  const found = (hour: readonly bigint[], day: readonly bigint[]) => {
+    const fetch = async (_url: string, _symbol: object, window: WindowName): Promise<RestResult<Trade[]>> => ({
+      ...{ ok: true, value: (window === 'hour' ? hour : day).map(trade), usedWeight: 1 },
+    });
+    const venue: Venue = { ...bitstamp, history: { windows: { weight: 1, fetch } } };
+    const state = { venue: 'bitstamp', symbol: 'btcusd', nextSequence: 10n, lastUs: 60_000_000n, sinceUs: 0n };
+    const [recovery] = recoveries([venue], {
+      ...{ restUrl: () => '', nowMs: () => 0, link: { use: () => Promise.reject(new Error('not asked')) } },
+      spill: { stateOf: async () => ({ ...state, bars: [BAR] }) },
+    }).values();
+    return recovery!.of('btcusd', 3);
+  };
+
+  it.each([
+    ['hour', [4n, 9n, 12n], []],
+    ['day', [12n], [9n, 12n]],
+    ['day, where the hour is empty', [], [9n, 12n]],
+  ])('goes on where its last trade is among those of the %s', async (_, hour, day) => {
+    expect(await found(hour, day)).toMatchObject({ nextSequence: 10n });
+  });
+
+  it.each([
+    ['is longer ago than a day', [12n], [11n, 12n]],
+    ['is none of theirs', [4n, 12n], [4n, 12n]],
+  ])('begins anew where its last trade %s', async (_, hour, day) => {
+    expect(await found(hour, day)).toBeNull();
+  });
+
+  it('is asked for again while the venue is behind its own stream', async () => {
+    expect(await found([4n, 8n], [])).toBeUndefined();
   });
 });

@@ -3,15 +3,20 @@ import type { Recovered } from '../actors/kline-persistence/store.ts';
 import type { StoreLink } from '../actors/kline-persistence/store-link.ts';
 import { recoveredFrom } from '../actors/kline-persistence/symbol-state.ts';
 import { isRefusal } from '../actors/trade-repair/weight-budget.ts';
-import type { TradesById } from '../venues/history.ts';
+import type { RestResult } from '../protocols/rest.ts';
+import type { Trade } from '../protocols/trade-record.ts';
+import type { HistorySymbol, TradesById, TradeWindows, VenueHistory } from '../venues/history.ts';
 import type { Venue } from '../venues/venue.ts';
+
+/** Asks a venue for one trade; undefined where it does not have it, or not any more. */
+type AskTrade = (restUrl: string, symbol: HistorySymbol, sequence: bigint) => Promise<RestResult<Trade | undefined>>;
 
 export interface KlineRecoveryOptions {
   readonly venue: string;
   readonly link: Pick<StoreLink, 'use'>;
   /** What an outage has left there is newer than what the database has. */
   readonly spill: Pick<BarSpill, 'stateOf'>;
-  readonly history: TradesById;
+  readonly askTrade: AskTrade;
   readonly restUrl: () => string;
   readonly nowMs: () => number;
 }
@@ -61,13 +66,13 @@ export class KlineRecovery {
   /** The last trade that was counted must still be where it was: a venue that numbers anew is another tape. */
   async #ifSameTape(state: Recovered, index: number): Promise<Recovered | null | undefined> {
     const { symbol, nextSequence, bars } = state;
-    const { history, restUrl, nowMs } = this.#options;
+    const { askTrade, restUrl, nowMs } = this.#options;
     if (nextSequence === 0n || bars.length === 0) return null;
     if (nowMs() < (this.#silence?.untilMs ?? 0)) return undefined;
-    const answer = await history.fetch(restUrl(), { name: symbol, index }, nextSequence - 1n, 1);
+    const answer = await askTrade(restUrl(), { name: symbol, index }, nextSequence - 1n);
     if (!answer.ok) return isRefusal(answer.status) ? null : this.#unanswered(answer.retryAfterS);
     this.#silence = undefined;
-    const trade = answer.value[0];
+    const trade = answer.value;
     const latestUs = bars.reduce((a, b) => (b.openUs > a.openUs ? b : a)).closeUs;
     return trade?.sequence === nextSequence - 1n && trade.timeUs <= latestUs ? state : null;
   }
@@ -86,16 +91,44 @@ interface SharedOptions extends Pick<KlineRecoveryOptions, 'spill' | 'nowMs'> {
   readonly restUrl: (venue: string) => string;
 }
 
-/** One for each venue whose missed trades can be fetched by number. */
+/** One for each venue whose missed trades can be fetched. */
 export function recoveries(
   venues: readonly Venue[],
   { link, restUrl, ...shared }: SharedOptions,
 ): ReadonlyMap<string, KlineRecovery> {
   return new Map(
-    venues.flatMap(({ facts: { id: venue }, history: { tradesById: history } = {} }) => {
-      if (history === undefined || link === undefined) return [];
-      const recovery = new KlineRecovery({ ...shared, venue, link, history, restUrl: () => restUrl(venue) });
+    venues.flatMap(({ facts: { id: venue }, history = {} }) => {
+      const askTrade = askTradeOf(history);
+      if (askTrade === undefined || link === undefined) return [];
+      const recovery = new KlineRecovery({ ...shared, venue, link, askTrade, restUrl: () => restUrl(venue) });
       return [[venue, recovery] as const];
     }),
   );
+}
+
+function askTradeOf({ tradesById, windows }: VenueHistory): AskTrade | undefined {
+  if (tradesById !== undefined) return (...what) => tradeById(tradesById, ...what);
+  return windows === undefined ? undefined : (...what) => tradeInWindows(windows, ...what);
+}
+
+async function tradeById(
+  history: TradesById,
+  ...[restUrl, symbol, sequence]: Parameters<AskTrade>
+): ReturnType<AskTrade> {
+  const answer = await history.fetch(restUrl, symbol, sequence, 1);
+  return answer.ok ? { ...answer, value: answer.value[0] } : answer;
+}
+
+/** A service that is behind the stream that the trade came by has not answered yet. */
+async function tradeInWindows(
+  history: TradeWindows,
+  ...[restUrl, symbol, sequence]: Parameters<AskTrade>
+): ReturnType<AskTrade> {
+  let answer = await history.fetch(restUrl, symbol, 'hour');
+  const oldest = answer.ok ? answer.value[0]?.sequence : sequence;
+  if (oldest === undefined || oldest > sequence) answer = await history.fetch(restUrl, symbol, 'day');
+  if (!answer.ok) return answer;
+  const newest = answer.value.at(-1)?.sequence ?? sequence;
+  if (newest < sequence) return { ok: false, status: 0, retryAfterS: undefined, reason: 'it is behind its own stream' };
+  return { ...answer, value: answer.value.find((trade) => trade.sequence === sequence) };
 }

@@ -13,10 +13,10 @@ const random = new Random(seed);
 const label = `TAPEWORKS_SEED=${seed}`;
 const TOPOLOGY = `
 instruments:
-  BTC-USD: { venues: { binance: BTCUSDT } }
+  BTC-USD: { venues: { binance: BTCUSDT, bitstamp: btcusd } }
   ETH-USD: { venues: { binance: ETHUSDT } }
   SOL-USD: { venues: { binance: SOLUSDT } }
-feeds: { binance: {} }
+feeds: { binance: {}, bitstamp: {} }
 book: { enabled: false }
 klines:
   workers: ${WORKERS}
@@ -24,10 +24,11 @@ klines:
   grace: 300ms
   persistEvery: 300ms
   discovery: { enabled: false }
+  heal: { every: 1s, after: 5s }
 ingest: { enabled: false }
 supervision: { klines: { intensity: 100 } }
 `;
-const SYMBOLS = ['binance:BTCUSDT', 'binance:ETHUSDT', 'binance:SOLUSDT'];
+const SYMBOLS = ['binance:BTCUSDT', 'binance:ETHUSDT', 'binance:SOLUSDT', 'bitstamp:btcusd'];
 const EXCUSED_MS = 4_000;
 
 let world: KlineWorld;

@@ -154,7 +154,8 @@ export class KlineWorld {
     }
     for (const name of symbols) {
       const [venue, symbol] = name.split(':') as [string, string];
-      const watchedMs = closed.get(`${name} 1s`)?.[0]?.openMs ?? 0;
+      // A venue that has just begun to trade has nothing that proves where its first windows begin.
+      const watchedMs = closed.get(`${name} 1s`)?.find(({ trades }) => trades > 0n)?.openMs ?? 0;
       for (const interval of intervals) {
         const series = closed.get(`${name} ${interval}`) ?? [];
         // A window that opened before anyone watched may be a gap besides; no venue here has its beginning.
