@@ -24,7 +24,7 @@ describeInBrowser('the dashboard of the running program', startProgram, (stage) 
     await page().locator('.strip[data-status=OK]').waitFor();
     await page().getByText('All is well').waitFor();
     await page().locator('.strip').getByText('simulated venues').waitFor();
-    await expect.poll(() => number('tr[data-path="/book/merger"] td:nth-child(5)'), POLL).toBeGreaterThan(0);
+    await expect.poll(() => number('tr[data-path="/klines/worker-0"] td:nth-child(5)'), POLL).toBeGreaterThan(0);
     for (const path of ['/book/merger', '/klines/worker-1', '/serving/publisher', '/serving/console']) {
       await tab.row(path).waitFor();
     }

@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { launch, provideChromium } from './chromium.ts';
 import { type Visit, visit } from './visit.ts';
 
-export const POLL = { timeout: 15_000, interval: 100 };
+export const POLL = { timeout: 60_000, interval: 100 };
 
 interface Site {
   readonly url: string;

@@ -36,7 +36,7 @@ export async function visit(
   const { width = 1360, height = 860, colorScheme = 'light' } = options;
   const context = await browser.newContext({ viewport: { width, height }, colorScheme });
   const page = await context.newPage();
-  page.setDefaultTimeout(10_000);
+  page.setDefaultTimeout(30_000);
   const complaints: string[] = [];
   const strangers: string[] = [];
   page.on('console', (message) => {
