@@ -214,15 +214,15 @@ function isFresh(venue: u32, symbol: u32): bool {
 /** Merges a symbol whose book of this venue nobody has taken yet; answers 0 if another has the turn. */
 export function help(venue: u32, symbol: u32): u32 {
   if (!takeTurn()) return 0;
-  const merges = isFresh(venue, symbol);
-  if (merges) {
+  const isWaiting = isFresh(venue, symbol);
+  if (isWaiting) {
     // Between two frames others have used the caches: how long it takes is not known beforehand.
     mergeSymbol(symbol, now(), true);
     store<u32>(control, load<u32>(control, HELPED) + 1, HELPED);
     count(1);
   }
   passTurn();
-  if (merges) ring();
+  if (isWaiting) ring();
   return 1;
 }
 
