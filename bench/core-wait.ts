@@ -36,8 +36,15 @@ export function watcher({ args }: DutyContext): DutyCycle {
   };
 }
 
-/** What a frame that comes at a random moment waits for a spinning thread on that core, in microseconds, by share of frames. */
-export async function coreWait(cpu: number, forMs: number): Promise<(share: number) => number> {
+/** What a machine takes from a thread that has a core for itself. Times in microseconds, by share of frames. */
+export interface CoreLoss {
+  /** What a frame that comes at a random moment waits for a thread that spins there. */
+  wait(share: number): number;
+  /** How long work that always needs the same time takes, if it is begun at a random moment at which the thread has its core. */
+  work(neededUs: number, share: number): number;
+}
+
+export async function coreLoss(cpu: number, forMs: number): Promise<CoreLoss> {
   const gaps = new Float64Array(new SharedArrayBuffer((2 + GAPS_MAX) * 8));
   const thread = new PinnedThread({
     name: 'core-wait',
@@ -51,7 +58,18 @@ export async function coreWait(cpu: number, forMs: number): Promise<(share: numb
   await new Promise((resolve) => setTimeout(resolve, forMs));
   await thread.stop(1_000);
   const found = gaps.slice(2, 2 + gaps[0]!).sort();
-  return (share) => waitAt(found, gaps[1]!, share) / 1000;
+  const watchedNs = gaps[1]!;
+  const hadNs = watchedNs - found.reduce((sum, gap) => sum + gap, 0);
+  return {
+    wait: (share) => waitAt(found, watchedNs, share) / 1000,
+    work: (neededUs, share) => neededUs + gapAt(found, hadNs, neededUs * 1000, share) / 1000,
+  };
+}
+
+/** The gap that work of that length meets: a longer one begins in it for (1 - share) of all frames, no two of them together. */
+function gapAt(sorted: Float64Array, hadNs: number, neededNs: number, share: number): number {
+  const longer = Math.floor(((1 - share) * hadNs) / neededNs);
+  return sorted[sorted.length - 1 - longer] ?? 0;
 }
 
 /** A frame in a gap of g waits between g and nothing: of all frames, sum(g - d) / time wait longer than d. */
