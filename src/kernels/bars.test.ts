@@ -171,6 +171,25 @@ describe('trade ids', () => {
     expect(qualities()).toEqual(['gap', 'gap']);
   });
 
+  it('that are disproved are gaps, and so is what is made of them when it closes', () => {
+    const kernel = kernelWith(['1s', '1m']);
+    kernel.add(3, 0, false, START_US);
+    for (let n = 0; n < 10; n++) apply(kernel, trade(n * 2, { timeUs: START_US + BigInt(n) * SECOND_US }));
+    tickTo(kernel, 10);
+    const seconds = () => brief(read(kernel).filter(({ interval, closed }) => closed && interval === '1s'));
+    expect(seconds()).toHaveLength(10);
+    kernel.disprove(3, START_US + 4n * SECOND_US, START_US + 6n * SECOND_US - 1n);
+    // Those after them come again as they were.
+    expect(seconds().slice(0, 3)).toEqual(['4 gap r2 n1', '5 gap r2 n1', '6 complete r1 n1']);
+    const span = { fromUs: START_US + 4n * SECOND_US, toUs: START_US + 6n * SECOND_US - 1n };
+    expect(kernel.troubles()[0]).toMatchObject({ deep: { intervals: ['1s', '1m'], ...span } });
+    // What comes later is whole again.
+    apply(kernel, trade(40, { timeUs: START_US + 70n * SECOND_US }));
+    tickTo(kernel, 130);
+    const minutes = read(kernel).filter(({ interval, closed }) => closed && interval === '1m');
+    expect(minutes.map(({ quality }) => quality)).toEqual(['gap', 'complete']);
+  });
+
   it('never hide damaged input', () => {
     const kernel = kernelWith(['1s']);
     kernel.add(3, 0, true, START_US);

@@ -1,5 +1,8 @@
 import { GapHealer, type HealStats } from '../actors/kline-backfill/gap-healer.ts';
+import { LossCheck } from '../actors/kline-backfill/loss-check.ts';
+import type { KlineStore } from '../actors/kline-persistence/store.ts';
 import type { StoreLink } from '../actors/kline-persistence/store-link.ts';
+import type { Interval } from '../protocols/kline.ts';
 import type { HealSettings } from '../protocols/topology.ts';
 import { barsOfTrades } from '../venues/bars-of-trades.ts';
 import type { Venue } from '../venues/venue.ts';
@@ -15,6 +18,8 @@ export interface GapHealingOptions {
   readonly link: StoreLink | undefined;
   readonly repair: (venue: Venue) => RepairerOptions;
   readonly symbols: KlineSymbols;
+  /** The shortest interval that is made; undefined while nobody makes bars. */
+  readonly base: () => Interval | undefined;
 }
 
 /** Heals stored gaps of the venues that keep a history of their bars or of their trades, each within its own budget. */
@@ -22,26 +27,35 @@ export function gapHealers(venues: readonly Venue[], options: GapHealingOptions)
   return venues.flatMap((venue) => healerOf(venue, options) ?? []);
 }
 
-function healerOf(venue: Venue, { settings, link, repair, symbols }: GapHealingOptions): GapHealer | undefined {
+function healerOf(venue: Venue, options: GapHealingOptions): GapHealer | undefined {
+  const { settings, link, repair, symbols, base } = options;
   const { facts, history } = venue;
   const bars = history?.bars ?? (history?.windows && barsOfTrades(history.windows));
   if (bars === undefined || link === undefined) return undefined;
-  return new GapHealer({
+  const common = {
     venue: facts.id,
-    settings,
-    use: (work) => link.use(work),
-    release: () => link.close(),
+    use: <T>(work: (store: KlineStore) => Promise<T>) => link.use(work),
     history: bars,
     restUrl: () => repair(venue).restUrl,
     budget: { perMinute: facts.rest.weightPerMinute, share: WEIGHT_SHARE },
-    nameOf: (index) => {
+    nameOf: (index: number) => {
       const symbol = symbols.at(index);
       return symbol?.venue === facts.id ? symbol.symbol : undefined;
     },
-    taken: (symbol, { fromUs, toUs }) =>
-      void repair(venue).tell(symbol, { kind: 'rebuild-taken', symbol, fromUs, toUs }),
     nowUs: () => repair(venue).nowUs(),
     nowMs: () => Date.now(),
+  };
+  const disprove = (symbol: number, fromUs: bigint, toUs: bigint) =>
+    repair(venue).tell(symbol, { kind: 'disproved', symbol, fromUs, toUs });
+  // Dense ids show every trade that is missing.
+  const isSparse = facts.streams.trades?.gapProof === 'ordered-trade-id';
+  return new GapHealer({
+    ...common,
+    ...(isSparse && { losses: new LossCheck({ ...common, base, disprove }) }),
+    settings,
+    release: () => link.close(),
+    taken: (symbol, { fromUs, toUs }) =>
+      void repair(venue).tell(symbol, { kind: 'rebuild-taken', symbol, fromUs, toUs }),
   });
 }
 
@@ -49,7 +63,8 @@ function healerOf(venue: Venue, { settings, link, repair, symbols }: GapHealingO
 export function healingOf(healers: readonly GapHealer[]): HealStats | undefined {
   if (healers.length === 0) return undefined;
   const all = healers.map(({ stats }) => stats);
-  const sum = (figure: 'gaps' | 'healed' | 'failed') => all.reduce((total, stats) => total + stats[figure], 0);
+  const sum = (figure: 'gaps' | 'healed' | 'disproved' | 'failed') =>
+    all.reduce((total, stats) => total + stats[figure], 0);
   const trouble = all.find((stats) => stats.trouble !== undefined)?.trouble;
-  return { gaps: sum('gaps'), healed: sum('healed'), failed: sum('failed'), trouble };
+  return { gaps: sum('gaps'), healed: sum('healed'), disproved: sum('disproved'), failed: sum('failed'), trouble };
 }

@@ -44,6 +44,11 @@ export function klineMetrics({ standing, symbols, unserved, healing }: KlineFigu
   if (healing !== undefined) {
     gauge('kline_gap_bars', "Stored gap bars that wait to be replaced by the venue's own.").set(healing.gaps);
     counter('kline_healed_total', "Stored gap bars replaced by the venue's own.", healing.healed);
+    counter(
+      'kline_disproved_total',
+      'Stored bars that were called whole and were not as the venue has them.',
+      healing.disproved,
+    );
     counter('kline_heal_failures_total', 'Questions for gap bars that brought nothing.', healing.failed);
   }
   if (standing === undefined) return registry.metrics();

@@ -8,6 +8,7 @@ import type { HistoryQuery } from '../actors/kline-persistence/store.ts';
 import { READER } from '../kernels/bars.ts';
 import type { HealthPart } from '../protocols/console-api.ts';
 import type { ExchangeStatus, TradeEdge, TradeRoute } from '../protocols/exchange.ts';
+import { INTERVAL_NAMES } from '../protocols/kline.ts';
 import type { PartitionCommand, PartitionReply } from '../protocols/partition.ts';
 import type {
   PartitionWorkerSettings,
@@ -127,6 +128,7 @@ export class KlinesPlane {
       link: this.#links?.healer,
       repair: (venue) => this.#repairOf(venue),
       symbols: this.symbols,
+      base: () => INTERVAL_NAMES.find((name) => [...this.#staffed.values()][0]?.intervals.includes(name)),
     });
     this.watch = new KlineWatch({
       symbols: this.symbols,

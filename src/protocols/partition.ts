@@ -49,6 +49,8 @@ export type PartitionCommand =
   | { readonly kind: 'doubt'; readonly symbol: number; readonly fromUs: bigint }
   | { readonly kind: 'confirm'; readonly symbol: number; readonly next: bigint; readonly nowUs: bigint }
   | { readonly kind: 'resolve'; readonly symbol: number; readonly first: bigint; readonly last: bigint }
+  /** The venue's trades of this span are not those that were counted. */
+  | { readonly kind: 'disproved'; readonly symbol: number; readonly fromUs: bigint; readonly toUs: bigint }
   /** Someone else rebuilds the deep span, if it is still this one. */
   | { readonly kind: 'rebuild-taken'; readonly symbol: number; readonly fromUs: bigint; readonly toUs: bigint }
   /** The venue's clock is this far ahead of the machine's monotonic one; windows close `graceUs` after their end. */

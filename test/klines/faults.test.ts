@@ -36,8 +36,6 @@ const SYMBOLS = ['BTCUSDT', 'ETHUSDT', 'SOLUSDT']
   .concat(['btcusd', 'ethusd', 'solusd'].map((name) => `bitstamp:${name}`));
 const STALL_MS = 1_500;
 const LATE_MS = 2_500;
-/** Ids of Bitstamp leave numbers out: trades that a lost connection held back are only seen within the symbol's last 128. */
-const REMEMBERED_MS = 1_000;
 /** A trade that is held back with nothing after it cannot be known of: a bar may be short that long, and the road. */
 const EXCUSED_MS = (STALL_MS + LATE_MS + 4_000) * SPEED;
 
@@ -57,11 +55,8 @@ function randomFault(): FaultRequest {
   if (kind === 0) return { kind: 'disconnect', venue: venue() };
   if (kind === 1) return { kind: 'stall', venue: venue(), durationMs: 200 + random.below(STALL_MS - 200) };
   if (kind <= 3) return { kind: 'dropped-trades', venue: 'binance', symbol, count: 1 + random.below(20) };
-  if (kind === 4) {
-    const late = venue();
-    const value = random.below(late === 'bitstamp' ? REMEMBERED_MS : LATE_MS);
-    return { kind: 'late-trades', venue: late, count: 1 + random.below(10), value };
-  }
+  if (kind === 4)
+    return { kind: 'late-trades', venue: venue(), count: 1 + random.below(10), value: random.below(LATE_MS) };
   if (kind === 5) return { kind: 'duplicate', venue: venue(), count: 1 + random.below(10) };
   if (kind === 6) return { kind: 'out-of-order', venue: venue(), count: 1 + random.below(5) };
   if (listed.length < LISTINGS_MOST) {

@@ -8,11 +8,18 @@ import { KlinePlace } from './place.ts';
 import { ProgramProcess } from './program-process.ts';
 import { TruthSeries } from './truth.ts';
 
-const topology = (heal: string, repair: boolean) => `
+const BINANCE = `
 instruments:
   BTC-USD: { venues: { binance: BTCUSDT } }
   ETH-USD: { venues: { binance: ETHUSDT } }
 feeds: { binance: {} }
+`;
+const BITSTAMP = `
+instruments:
+  BTC-USD: { venues: { bitstamp: btcusd } }
+feeds: { bitstamp: { reconnect: { min: 100ms, max: 500ms } } }
+`;
+const topology = (feeds: string, heal: string, repair: boolean) => `${feeds}
 book: { enabled: false }
 klines:
   { workers: 1, intervals: [1s, 1m], grace: 200ms, persistEvery: 100ms, discovery: { enabled: false },
@@ -23,17 +30,28 @@ const OFF = '{ enabled: false }';
 const ON = '{ every: 1s, after: 2s, lookBack: 1h }';
 const GAPS = `SELECT symbol, "interval", extract(epoch from open_time) FROM klines WHERE closed AND quality = 'gap'`;
 
+/** Trades that a symbol's bars remember one by one. */
+const REMEMBERED = 128;
+
+interface Status {
+  readonly venues: { readonly bitstamp: { readonly struck: Readonly<Record<string, number>> } };
+}
+
 const afterwards = stoppedAfterEach();
 
-async function world() {
-  const place = await KlinePlace.open({ seed: 23, rate: 40 });
+async function world(feeds = BINANCE, speed = 1) {
+  const place = await KlinePlace.open({ seed: 23, rate: 40, speed });
   afterwards(() => place.close());
   let program: ProgramProcess | undefined;
   afterwards(() => program?.kill());
   return {
     simulator: place.simulator,
     async begin(heal: string, repair: boolean) {
-      program = new ProgramProcess({ topology: topology(heal, repair), ...place.ordersFor(['binance', 'bitstamp']) });
+      program = new ProgramProcess({
+        topology: topology(feeds, heal, repair),
+        speed,
+        ...place.ordersFor(['binance', 'bitstamp']),
+      });
       await program.start();
     },
     kill: () => program!.kill(),
@@ -116,5 +134,26 @@ describe('stored bars that stayed gaps', () => {
       () => /1 gap bars being healed \(GONEUSDT 1s: 400/.test(it.healthReason()),
       () => it.healthReason(),
     );
+  }, 90_000);
+});
+
+describe('stored bars that lack trades which nothing shows to be missing', () => {
+  it("are compared with the venue's trades after a loss, and healed", async () => {
+    const it = await world(BITSTAMP, 5);
+    await it.begin(ON, true);
+    await it.untilRows(whole, (rows) => rows === 1);
+    it.simulator.fault({ kind: 'late-trades', venue: 'bitstamp', symbol: 'btcusd', count: 3, value: 600_000 });
+    const struck = () => (it.simulator.status() as Status).venues.bitstamp.struck['late-trades'] ?? 0;
+    await until(() => struck() === 3, 'trades to be held back');
+    const time = timeText(BigInt(Math.round(it.simulator.truth.nowMs('bitstamp') * 1000)));
+    // Bars remember the last trades of a symbol one by one; those that were held back are older than these.
+    const after = `SELECT sum(trades) FROM klines WHERE "interval" = '1s' AND open_time > '${time}'`;
+    await it.untilRows(`${after} HAVING sum(trades) > ${2 * REMEMBERED}`, (rows) => rows === 1);
+    const before = `closed AND "interval" = '1s' AND open_time <= '${time}'`;
+    await it.untilRows(`SELECT 1 FROM klines WHERE ${before} AND quality = 'repaired'`, (rows) => rows === 0);
+    it.simulator.fault({ kind: 'disconnect', venue: 'bitstamp' });
+    await it.untilRows(`SELECT 1 FROM klines WHERE ${before} AND quality = 'repaired'`, (rows) => rows > 0);
+    await it.untilRows(`${GAPS} AND "interval" = '1s'`, (rows) => rows === 0);
+    expectTruth(it.simulator, await it.bars(`${before} AND quality <> 'partial-first'`));
   }, 90_000);
 });

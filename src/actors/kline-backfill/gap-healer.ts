@@ -22,6 +22,7 @@ import {
   waitFor,
 } from '../trade-repair/weight-budget.ts';
 import { namedBar } from './backfill.ts';
+import type { LossCheck } from './loss-check.ts';
 
 type Deep = NonNullable<Trouble['deep']>;
 
@@ -32,6 +33,8 @@ export interface GapHealerOptions {
   /** The database is not needed between an end and a beginning. */
   readonly release: () => Promise<void>;
   readonly history: BarHistory;
+  /** Where a loss may have taken trades along that nothing shows to be missing. */
+  readonly losses?: LossCheck;
   readonly restUrl: () => string;
   readonly budget: WeightLimits;
   /** Undefined for a symbol that has left or is another venue's. */
@@ -47,6 +50,8 @@ export interface HealStats {
   /** Stored gap bars that are old enough to be healed, and that the venue may have: still there after the last turn. */
   readonly gaps: number;
   readonly healed: number;
+  /** Stored bars that were called whole and are not as the venue has them. */
+  readonly disproved: number;
   /** Questions to the venue that brought nothing, and turns that the database ended. */
   readonly failed: number;
   readonly trouble: string | undefined;
@@ -76,7 +81,7 @@ export class GapHealer {
   #failures = 0;
   #turn: Promise<void> | undefined;
   #isEnded = false;
-  #stats: HealStats = { gaps: 0, healed: 0, failed: 0, trouble: undefined };
+  #stats = { gaps: 0, healed: 0, failed: 0, trouble: undefined as string | undefined };
 
   constructor(options: GapHealerOptions) {
     this.#options = options;
@@ -84,11 +89,12 @@ export class GapHealer {
   }
 
   get stats(): HealStats {
-    return this.#stats;
+    return { ...this.#stats, disproved: this.#options.losses?.disproved ?? 0 };
   }
 
   /** What the workers tell of spans that are out of their reach. */
   note(troubles: readonly Trouble[]): void {
+    this.#options.losses?.note(troubles);
     for (const { symbol, deep } of troubles) {
       if (deep !== undefined && (this.#deep.has(symbol) || this.#deep.size < DEEP_MAX)) this.#deep.set(symbol, deep);
     }
@@ -121,6 +127,8 @@ export class GapHealer {
     try {
       await this.#takeDeep();
       await this.#heal();
+      const hindrance = await this.#options.losses?.turn(this.#options.settings().afterMs, () => this.#isEnded);
+      if (hindrance !== undefined) this.#fail(hindrance);
     } catch (error) {
       this.#fail(error instanceof Error ? error.message : String(error));
     }

@@ -111,6 +111,9 @@ export class PartitionWorker {
       case 'resolve':
         kernel.resolve(command.symbol, command.first, command.last);
         return DONE;
+      case 'disproved':
+        kernel.disprove(command.symbol, command.fromUs, command.toUs);
+        return DONE;
       case 'rebuild-taken':
         this.#forgetDeep(command);
         return DONE;

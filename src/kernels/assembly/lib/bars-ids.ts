@@ -303,7 +303,7 @@ function remember(symbol: usize, sequence: u64): void {
 }
 
 /** Trades of this span are missing, but nobody knows their numbers: nothing fills it, and nothing has been issued of it. */
-export function lack(symbol: usize, from: u64, to: u64): void {
+export function lack(symbol: usize, from: u64, to: u64): usize {
   const hole = insertHole(symbol, 0);
   store<u64>(hole, 0, H_FIRST);
   store<u64>(hole, 0, H_LAST);
@@ -311,6 +311,13 @@ export function lack(symbol: usize, from: u64, to: u64): void {
   store<u64>(hole, to, H_TO);
   store<u64>(hole, 1, H_COARSE);
   count(C_TROUBLE_VERSION);
+  return hole;
+}
+
+/** The same of a span that was issued. */
+export function disprove(symbol: usize, from: u64, to: u64): void {
+  makeCoarse(symbol, lack(symbol, from, to));
+  reissueChanged(symbol);
 }
 
 /** The feed says that it has lost something since the last trade. */

@@ -12,7 +12,7 @@ import {
   S_FAST_SEQUENCE, S_FLAGS, S_HOLES, S_LAST_TIME, S_PENDING_LOW, S_SINCE, S_VENUE, SYMBOL_DENSE,
   SYMBOL_HAS_TRADED, SYMBOL_SUSPECT, TRADE_BYTES, TRADE_SYMBOL,
 } from './bars-layout';
-import { asideAt, confirm, doubt, lack, placeAsides, reissueChanged, resolveHole } from './bars-ids';
+import { asideAt, confirm, disprove, doubt, lack, placeAsides, reissueChanged, resolveHole } from './bars-ids';
 import { commitSymbol, commitUnread, placeUnread, writeSymbol, writeUnread } from './bars-records';
 import { bodyOf, counters, entryAt, linkIntervals, maskOf, push, setDepths, settle, stateOf, wake } from './bars-ring';
 import { copyTotals, partSides, subtractTotals } from './bars-totals';
@@ -302,6 +302,12 @@ function seedFloor(state: usize, first: u32): void {
 export function lackTrades(global: u32, from: u64, to: u64): bool {
   const symbol = settledSymbol(global);
   if (symbol) lack(symbol, from, to);
+  return symbol != 0;
+}
+
+export function disproveTrades(global: u32, from: u64, to: u64): bool {
+  const symbol = settledSymbol(global);
+  if (symbol) disprove(symbol, from, to);
   return symbol != 0;
 }
 
