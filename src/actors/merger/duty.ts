@@ -1,6 +1,8 @@
 import { MergeKernel } from '../../kernels/merge.ts';
 import type { BookShare } from '../../protocols/book-share.ts';
+import { MERGE_CONTROL } from '../../protocols/merge-layout.ts';
 import type { DutyCycle, MakeDutyCycle } from '../../supervision/threads/duty-cycle.ts';
+import { SharedMemory } from '../../supervision/threads/memory.ts';
 import { nowNs } from '../../supervision/threads/thread-clock.ts';
 import { bookLayout } from './book-memory.ts';
 
@@ -16,8 +18,18 @@ const EXPIRE_EVERY_NS = 5e6;
 /** The merger's duty cycle: sweep what is marked, and now and then what has run out of time. */
 export const makeMerger: MakeDutyCycle = (context): DutyCycle => {
   const { books } = context.args as MergerArgs;
-  const kernel = new MergeKernel(books.memory, bookLayout(books.plan), nowNs);
+  const layout = bookLayout(books.plan);
+  const kernel = new MergeKernel(books.memory, layout, nowNs);
+  const memory = new SharedMemory(books.memory.buffer);
+  const helpedWord = (layout.control + MERGE_CONTROL.helped) / 4;
+  let helped = memory.load(helpedWord);
   let expireAtNs = 0;
+  /** Merges that exchanges' threads took over: they are the merger's work all the same. */
+  const takenOver = (): number => {
+    const before = helped;
+    helped = memory.load(helpedWord);
+    return (helped - before) >>> 0;
+  };
   return {
     doWork() {
       // A thread with a core of its own stays inside WebAssembly for a while; one that sleeps looks once.
@@ -25,7 +37,7 @@ export const makeMerger: MakeDutyCycle = (context): DutyCycle => {
       const now = nowNs();
       if (now >= expireAtNs) {
         expireAtNs = now + EXPIRE_EVERY_NS;
-        merged += kernel.expire();
+        merged += kernel.expire() + takenOver();
       }
       return merged;
     },
