@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { StoreLink } from '../actors/kline-persistence/store-link.ts';
+import { compileIntervals } from '../protocols/kline.ts';
 import { binance } from '../venues/binance/index.ts';
 import { bitstamp } from '../venues/bitstamp/index.ts';
 import type { Venue } from '../venues/venue.ts';
@@ -42,7 +43,7 @@ const options = {
     ...{ nowUs: () => NOW_US, tell: async () => true },
   }),
   symbols: new KlineSymbols(),
-  base: () => '1m' as const,
+  plan: () => compileIntervals(['1m']),
 };
 
 describe('stored gaps', () => {

@@ -2,7 +2,7 @@ import { GapHealer, type HealStats } from '../actors/kline-backfill/gap-healer.t
 import { LossCheck } from '../actors/kline-backfill/loss-check.ts';
 import type { KlineStore } from '../actors/kline-persistence/store.ts';
 import type { StoreLink } from '../actors/kline-persistence/store-link.ts';
-import type { Interval } from '../protocols/kline.ts';
+import type { IntervalPlan } from '../protocols/kline.ts';
 import type { HealSettings } from '../protocols/topology.ts';
 import { barsOfTrades } from '../venues/bars-of-trades.ts';
 import type { Venue } from '../venues/venue.ts';
@@ -18,8 +18,8 @@ export interface GapHealingOptions {
   readonly link: StoreLink | undefined;
   readonly repair: (venue: Venue) => RepairerOptions;
   readonly symbols: KlineSymbols;
-  /** The shortest interval that is made; undefined while nobody makes bars. */
-  readonly base: () => Interval | undefined;
+  /** The intervals that are made; undefined while nobody makes bars. */
+  readonly plan: () => IntervalPlan | undefined;
 }
 
 /** Heals stored gaps of the venues that keep a history of their bars or of their trades, each within its own budget. */
@@ -28,7 +28,7 @@ export function gapHealers(venues: readonly Venue[], options: GapHealingOptions)
 }
 
 function healerOf(venue: Venue, options: GapHealingOptions): GapHealer | undefined {
-  const { settings, link, repair, symbols, base } = options;
+  const { settings, link, repair, symbols, plan } = options;
   const { facts, history } = venue;
   const bars = history?.bars ?? (history?.windows && barsOfTrades(history.windows));
   if (bars === undefined || link === undefined) return undefined;
@@ -42,6 +42,7 @@ function healerOf(venue: Venue, options: GapHealingOptions): GapHealer | undefin
       const symbol = symbols.at(index);
       return symbol?.venue === facts.id ? symbol.symbol : undefined;
     },
+    plan,
     nowUs: () => repair(venue).nowUs(),
     nowMs: () => Date.now(),
   };
@@ -51,7 +52,7 @@ function healerOf(venue: Venue, options: GapHealingOptions): GapHealer | undefin
   const isSparse = facts.streams.trades?.gapProof === 'ordered-trade-id';
   return new GapHealer({
     ...common,
-    ...(isSparse && { losses: new LossCheck({ ...common, base, disprove }) }),
+    ...(isSparse && { losses: new LossCheck({ ...common, disprove }) }),
     settings,
     release: () => link.close(),
     taken: (symbol, { fromUs, toUs }) =>

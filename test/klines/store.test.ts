@@ -100,6 +100,51 @@ describe('the klines table', () => {
     ]);
   });
 
+  it('sums gap bars up from parts that are all whole, open and close by the ids', async () => {
+    const openUs = (START_US / (3n * MINUTE_US)) * 3n * MINUTE_US;
+    const part = (minute: number, more: Partial<Bar> = {}) => {
+      const at = openUs + BigInt(minute) * MINUTE_US;
+      const quiet = { trades: 0n, firstId: 0n, lastId: 0n, volume: 0n, quoteVolume: 0n, takerQuoteVolume: 0n };
+      const prices = { open: 7n, high: 7n, low: 7n, close: 7n };
+      return bar(0, { openUs: at, closeUs: at + MINUTE_US - 1n, ...prices, ...quiet, quality: 'quiet', ...more });
+    };
+    const traded = (firstId: bigint, prices: readonly [bigint, bigint, bigint, bigint]): Partial<Bar> => {
+      const [open, high, low, close] = prices;
+      const sums = { volume: 2n, quoteVolume: 3n, takerVolume: 1n, takerQuoteVolume: 2n };
+      return { firstId, lastId: firstId + 4n, trades: 5n, open, high, low, close, ...sums, quality: 'repaired' };
+    };
+    const long = { interval: '3m', openUs, closeUs: openUs + 3n * MINUTE_US - 1n, quality: 'gap' } as const;
+    const whole = { first: part(0, traded(20n, [5n, 9n, 4n, 6n])), second: part(1, traded(10n, [3n, 8n, 2n, 4n])) };
+    const series: Record<string, Bar[]> = {
+      WHOLE: [whole.first, whole.second, part(2)],
+      QUIET: [part(0), part(1), part(2)],
+      LACKING: [whole.first, part(2)],
+      DOUBTED: [whole.first, part(1, { quality: 'gap' }), part(2)],
+      UNNUMBERED: [part(0, traded(0n, [5n, 9n, 4n, 6n])), part(1), part(2)],
+      OPEN: [part(0), part(1), part(2, { closed: false, revision: 0 })],
+    };
+    const bars = Object.entries(series).flatMap(([symbol, parts]) =>
+      [...parts, bar(0, long)].map((one) => named(symbol, one)),
+    );
+    await store.write(bars, []);
+    const span = { venue: 'binance', fromUs: openUs, toUs: openUs + 9n * MINUTE_US };
+    expect(await store.rollUp({ ...span, interval: '3m', part: '1m', limit: 100 })).toBe(2);
+    const longOf = async (symbol: string) => {
+      const query = { venue: 'binance', symbol, interval: '3m' as const, beforeUs: openUs + 1n, limit: 1 };
+      return (await store.history(query))[0]!.bar;
+    };
+    const healed = { ...long, closed: true, quality: 'repaired', revision: 2 };
+    expect(await longOf('WHOLE')).toMatchObject({
+      ...{ ...healed, open: 3n, high: 9n, low: 2n, close: 6n, firstId: 10n, lastId: 24n, trades: 10n },
+      ...{ volume: 4n, quoteVolume: 6n, takerVolume: 2n, takerQuoteVolume: 4n },
+    });
+    const flat = { open: 7n, high: 7n, low: 7n, close: 7n, trades: 0n, firstId: 0n, lastId: 0n, volume: 0n };
+    expect(await longOf('QUIET')).toMatchObject({ ...healed, ...flat });
+    for (const symbol of ['LACKING', 'DOUBTED', 'UNNUMBERED', 'OPEN']) {
+      expect(await longOf(symbol), symbol).toMatchObject({ quality: 'gap', revision: 1 });
+    }
+  });
+
   it('pages backwards without a seam, also where stored bars meet live ones', async () => {
     await store.write(
       [0, 1, 2, 3, 4].map((minute) => named('PAGED', bar(minute))),

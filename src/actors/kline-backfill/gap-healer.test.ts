@@ -41,6 +41,7 @@ function healerOf(store: KlineStore, { fetch, ...parts }: Parts): GapHealer {
     history: { weight: 2, pageMax: 1000, fetch },
     restUrl: () => 'http://127.0.0.1:1',
     budget: { perMinute: 10_000, share: 1 },
+    plan: () => undefined,
     ...parts,
   });
 }

@@ -2,9 +2,10 @@
 // missing, are replaced by the venue's own bars, some at a time.
 //
 //   deep span told --all of it long over--> its stored bars are marked as gaps, and the kernel forgets the span
-//   a turn: the oldest gap bars --one question a page of a series--> replaced, or they wait: 1 2 4 ... 512 turns
+//   a turn: gap bars whose parts are whole --> the sum of these
+//           the oldest others --one question a page of a series--> replaced, or they wait: 1 2 4 ... 512 turns
 //           a venue or database that fails ends the turn; the next ones are left out: 1 2 4 8 16 turns
-import { type BarFigures, type Interval, windowAt } from '../../protocols/kline.ts';
+import { type BarFigures, type Interval, type IntervalPlan, windowAt } from '../../protocols/kline.ts';
 import type { Trouble } from '../../protocols/partition.ts';
 import { describeFailure } from '../../protocols/rest.ts';
 import type { HealSettings } from '../../protocols/topology.ts';
@@ -37,6 +38,8 @@ export interface GapHealerOptions {
   readonly losses?: LossCheck;
   readonly restUrl: () => string;
   readonly budget: WeightLimits;
+  /** The intervals and what they are made of; undefined while no worker runs. */
+  readonly plan: () => IntervalPlan | undefined;
   /** Undefined for a symbol that has left or is another venue's. */
   readonly nameOf: (symbol: number) => string | undefined;
   /** The bars of the span are marked where they are stored: the kernel may forget it. */
@@ -157,6 +160,7 @@ export class GapHealer {
     const waiting = [...this.#later].map(([series, later]) => ({ series, ...later }));
     const without = waiting.filter(({ atMs }) => atMs > nowMs());
     const span = { fromUs: now - BigInt(lookBackMs) * 1000n, toUs: now - BigInt(afterMs) * 1000n };
+    await this.#rollUp(span);
     const lasting = waiting.filter(({ tries }) => tries >= LASTING_TRIES);
     const query = { venue, ...span, without, lasting, limit: BARS_PER_TURN };
     const { bars, total } = await use((store) => store.gaps(query));
@@ -167,6 +171,18 @@ export class GapHealer {
     }
     this.#failures = 0;
     if (total === 0) this.#stats = { ...this.#stats, trouble: undefined };
+  }
+
+  /** From the shortest interval on, since each is made of a shorter one. */
+  async #rollUp(span: { readonly fromUs: bigint; readonly toUs: bigint }): Promise<void> {
+    const { plan, use, venue } = this.#options;
+    const { names, feeders } = plan() ?? { names: [], feeders: [] };
+    for (const [index, interval] of names.entries()) {
+      if (this.#isEnded || index === 0) continue;
+      const what = { venue, interval, part: names[feeders[index]!]!, ...span, limit: BARS_PER_TURN };
+      const healed = await use((store) => store.rollUp(what));
+      this.#stats = { ...this.#stats, healed: this.#stats.healed + healed };
+    }
   }
 
   /** False where asking on makes no sense at the moment. */

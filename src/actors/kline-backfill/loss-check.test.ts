@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Bar, BarFigures, Quality } from '../../protocols/kline.ts';
+import { type Bar, type BarFigures, compileIntervals, type Quality } from '../../protocols/kline.ts';
 import type { Hole, Trouble } from '../../protocols/partition.ts';
 import type { RestResult } from '../../protocols/rest.ts';
 import type { HistoryQuery, KlineStore } from '../kline-persistence/store.ts';
@@ -55,7 +55,7 @@ function world(qualityOf: (second: number) => Quality, theirsOf: (second: number
     restUrl: () => 'http://127.0.0.1:1',
     budget: { perMinute: 1_000, share: 1 },
     nameOf: (symbol) => (symbol === 7 ? 'btcusd' : undefined),
-    base: () => '1s',
+    plan: () => compileIntervals(['1s']),
     disprove: async (_symbol, fromUs, toUs) => {
       if (state.worker) disproved.push([secondOf(fromUs), secondOf(toUs + 1n)]);
       return state.worker;

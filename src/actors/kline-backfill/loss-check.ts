@@ -4,7 +4,14 @@
 //   a symbol's feed lost something --all repaired since heal.after--> its stored base bars of the minute before
 //     --as the venue has them--> proven
 //     --not so--> the worker is told, and they are gaps until they are healed
-import { type Bar, type BarFigures, type Interval, windowAt, windowOpenUs } from '../../protocols/kline.ts';
+import {
+  type Bar,
+  type BarFigures,
+  type Interval,
+  type IntervalPlan,
+  windowAt,
+  windowOpenUs,
+} from '../../protocols/kline.ts';
 import type { Trouble } from '../../protocols/partition.ts';
 import { describeFailure } from '../../protocols/rest.ts';
 import type { BarHistory } from '../../venues/history.ts';
@@ -27,8 +34,8 @@ export interface LossCheckOptions {
   readonly budget: WeightLimits;
   /** Undefined for a symbol that has left or is another venue's. */
   readonly nameOf: (symbol: number) => string | undefined;
-  /** The shortest interval, of which the others are made; undefined while no worker runs. */
-  readonly base: () => Interval | undefined;
+  /** The intervals; undefined while no worker runs. */
+  readonly plan: () => IntervalPlan | undefined;
   /** Bars of this span lack trades, or have others than the venue. False when the worker did not take it. */
   readonly disprove: (symbol: number, fromUs: bigint, toUs: bigint) => Promise<boolean>;
   /** The venue's time. */
@@ -82,8 +89,9 @@ export class LossCheck {
 
   /** Compares what is due. Answers what hindered it; what could not be done is tried in the next turn. */
   async turn(afterMs: number, isEnded: () => boolean): Promise<string | undefined> {
-    const { base, history, nameOf, nowMs, nowUs } = this.#options;
-    const interval = base();
+    const { history, nameOf, nowMs, nowUs, plan } = this.#options;
+    // All others are made of the shortest.
+    const interval = plan()?.names[0];
     if (interval === undefined) return undefined;
     const dueUs = nowUs() - BigInt(afterMs) * 1000n;
     let checks = 0;

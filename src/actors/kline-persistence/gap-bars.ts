@@ -27,6 +27,16 @@ export interface GapBar {
   readonly openUs: bigint;
 }
 
+/** Bars of `interval` whose end lies in this span, and the interval that they are made of. */
+export interface RollUp {
+  readonly venue: string;
+  readonly interval: Interval;
+  readonly part: Interval;
+  readonly fromUs: bigint;
+  readonly toUs: bigint;
+  readonly limit: number;
+}
+
 export interface DeepSpan {
   readonly venue: string;
   readonly symbol: string;
@@ -49,6 +59,36 @@ WHERE ${WHERE} AND ${NOT_PAST} LIMIT ${GAPS_COUNTED_MAX}) found`;
 const MARK = `UPDATE klines SET quality = 'gap', revision = revision + 1
 WHERE venue = $1 AND symbol = $2 AND "interval" = ANY($3::text[]) AND open_time <= $5 AND close_time >= $4
   AND closed AND quality IN ('complete', 'quiet', 'repaired')`;
+
+/**
+ * Gap bars whose parts are all stored and whole are the sum of these. The open is that of the part with the first id, not of the
+ * first part: a trade may be stamped before the one that it follows. The newest come first, so that old bars that stay gaps hold up none.
+ */
+const ROLL_UP = `WITH gap AS (
+  SELECT symbol, open_time, close_time FROM klines
+  WHERE ${WHERE} AND "interval" = $4 ORDER BY close_time DESC LIMIT $6
+), rolled AS (
+  SELECT gap.symbol, gap.open_time,
+    coalesce((array_agg(part.open ORDER BY part.first_id) FILTER (WHERE part.trades > 0))[1], min(part.close)) AS open,
+    coalesce(max(part.high) FILTER (WHERE part.trades > 0), min(part.close)) AS high,
+    coalesce(min(part.low) FILTER (WHERE part.trades > 0), min(part.close)) AS low,
+    coalesce((array_agg(part.close ORDER BY part.last_id DESC) FILTER (WHERE part.trades > 0))[1], min(part.close)) AS close,
+    sum(part.volume) AS volume, sum(part.quote_volume) AS quote_volume, sum(part.taker_volume) AS taker_volume,
+    sum(part.taker_quote_volume) AS taker_quote_volume, sum(part.trades) AS trades,
+    coalesce(min(part.first_id) FILTER (WHERE part.trades > 0), 0) AS first_id, max(part.last_id) AS last_id
+  FROM gap JOIN klines part ON part.venue = $1 AND part.symbol = gap.symbol AND part."interval" = $5
+    AND part.open_time >= gap.open_time AND part.open_time <= gap.close_time
+  GROUP BY gap.symbol, gap.open_time, gap.close_time
+  HAVING bool_and(part.closed AND part.quality IN ('complete', 'quiet', 'repaired')
+      AND (part.trades = 0 OR part.first_id > 0))
+    AND sum(part.close_time - part.open_time + interval '1 microsecond')
+      = gap.close_time - gap.open_time + interval '1 microsecond'
+)
+UPDATE klines SET open = rolled.open, high = rolled.high, low = rolled.low, close = rolled.close, volume = rolled.volume,
+  quote_volume = rolled.quote_volume, taker_volume = rolled.taker_volume, taker_quote_volume = rolled.taker_quote_volume,
+  trades = rolled.trades, first_id = rolled.first_id, last_id = rolled.last_id, quality = 'repaired', revision = revision + 1
+FROM rolled WHERE klines.venue = $1 AND klines."interval" = $4 AND klines.symbol = rolled.symbol
+  AND klines.open_time = rolled.open_time AND closed AND quality = 'gap'`;
 
 function pastColumns(past: readonly SeriesPast[]): [series: string[], untils: string[]] {
   return [past.map(({ series }) => series), past.map(({ untilUs }) => timeText(untilUs))];
@@ -74,5 +114,13 @@ export async function countGaps(client: pg.Client, { venue, fromUs, toUs, lastin
 export async function markGaps(client: pg.Client, span: DeepSpan): Promise<number> {
   const { venue, symbol, intervals, fromUs, toUs } = span;
   const { rowCount } = await client.query(MARK, [venue, symbol, intervals, timeText(fromUs), timeText(toUs)]);
+  return rowCount ?? 0;
+}
+
+export async function rollUpGaps(
+  client: pg.Client,
+  { venue, interval, part, fromUs, toUs, limit }: RollUp,
+): Promise<number> {
+  const { rowCount } = await client.query(ROLL_UP, [venue, timeText(fromUs), timeText(toUs), interval, part, limit]);
   return rowCount ?? 0;
 }

@@ -1,6 +1,15 @@
 import type pg from 'pg';
 import { type Bar, INTERVAL_NAMES, type Interval } from '../../protocols/kline.ts';
-import { countGaps, type DeepSpan, findGaps, type GapBar, type GapQuery, markGaps } from './gap-bars.ts';
+import {
+  countGaps,
+  type DeepSpan,
+  findGaps,
+  type GapBar,
+  type GapQuery,
+  markGaps,
+  type RollUp,
+  rollUpGaps,
+} from './gap-bars.ts';
 import {
   type BarRow,
   barFromRow,
@@ -97,6 +106,11 @@ export class KlineStore {
   /** Marks the stored bars of a span as gaps: their next revision. */
   markGaps(span: DeepSpan): Promise<number> {
     return markGaps(this.#client, span);
+  }
+
+  /** Replaces gap bars by the sum of their parts where all of these are whole, and answers how many. */
+  rollUp(what: RollUp): Promise<number> {
+    return rollUpGaps(this.#client, what);
   }
 
   /** Replaces incomplete bars by the venue's own, and answers how many. */
