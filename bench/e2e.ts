@@ -8,7 +8,8 @@
 // The merger spins on a core of its own; the reference is a merger that sleeps until it is woken. Summaries carry the time
 // at which their merge began, so the time of one merge, measured first, is added. Figures are medians over rounds;
 // spinning_core_wait says how long the machine itself kept an idle spinning thread from its core before the rounds, and
-// machine_bound what a path would show that always takes the median of its round, on a core that is interrupted like that.
+// machine_bound what a path would show that always takes the median of its round, on a core that is interrupted like that. With
+// --yardstick BIN (that of hotpath) both figures also stand as multiples of what native code takes to decode and merge, by_native.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { availableParallelism } from 'node:os';
@@ -20,6 +21,7 @@ import { nanosecondsPerMerge } from './books.merge-time.ts';
 import { type CoreLoss, coreLoss } from './core-wait.ts';
 import type { SubscriberSample } from './e2e-worker.ts';
 import { type Bench, type BenchOptions, median, quantile } from './harness.ts';
+import { yardstickTurn } from './hotpath.ts';
 
 /** Each with its warm-up of two seconds; a feed of 10 frames a second gives enough of them in one long round only. */
 const ROUNDS = { 10: { rounds: 1, seconds: 20 }, 500: { rounds: 9, seconds: 4 } } as const;
@@ -32,6 +34,8 @@ const STREAMS: Readonly<Record<string, string>> = {
 };
 
 interface Run {
+  /** How long the native yardstick takes just before to decode and merge both frames. */
+  readonly nativeUs: number | undefined;
   readonly loss: CoreLoss;
   readonly publishedUs: readonly number[];
   readonly writtenUs: { readonly p50: number; readonly p99: number };
@@ -41,12 +45,12 @@ interface Run {
 export const bench: Bench = {
   summary: 'a frame from socket to summary and to a gRPC subscriber, at 10 and 500 frames a second',
   async run(options) {
-    const mergeUs = nanosecondsPerMerge(2, 10) / 1000;
-    const asleep = [await measure(500, 4, 'park', mergeUs)];
+    const basis = { mergeUs: nanosecondsPerMerge(2, 10) / 1000, yardstick: options.yardstick };
+    const asleep = [await measure(500, 4, 'park', basis)];
     for (const rate of [10, 500] as const) {
       const { rounds, seconds } = ROUNDS[rate];
       const runs: Run[] = [];
-      for (let round = 0; round < rounds; round++) runs.push(await measure(rate, seconds, 'spin', mergeUs));
+      for (let round = 0; round < rounds; round++) runs.push(await measure(rate, seconds, 'spin', basis));
       report(options, rate, runs, asleep);
       if (rate === 500) reportMachine(options, runs);
     }
@@ -81,13 +85,26 @@ function reportMachine(options: BenchOptions, runs: readonly Run[]): void {
   for (const [name, share] of SHARES) {
     options.report(`spinning_core_wait_${name}`, median(runs.map(({ loss }) => loss.wait(share))), 'us');
   }
+  if (options.yardstick !== undefined) {
+    options.report('native_decode_both_and_merge', median(runs.map(({ nativeUs }) => nativeUs!)), 'us');
+    for (const [name, share] of SHARES.slice(0, 2)) {
+      const times = runs.map(({ publishedUs, nativeUs }) => quantile(publishedUs, share) / nativeUs!);
+      options.report(`received_to_published_${name}_by_native`, median(times), 'x');
+    }
+  }
   for (const [name, share] of SHARES.slice(1)) {
     const bound = ({ loss, publishedUs }: Run) => loss.work(quantile(publishedUs, 0.5), share);
     options.report(`machine_bound_${name}`, median(runs.map(bound)), 'us');
   }
 }
 
-async function measure(rate: number, seconds: number, idle: 'spin' | 'park', mergeUs: number): Promise<Run> {
+async function measure(
+  rate: number,
+  seconds: number,
+  idle: 'spin' | 'park',
+  { mergeUs, yardstick }: { readonly mergeUs: number; readonly yardstick: string | undefined },
+): Promise<Run> {
+  const native = yardstick === undefined ? undefined : yardstickTurn(yardstick).get('decode_both_and_merge');
   const loss = await coreLoss(availableParallelism() - 1, WATCH_MS);
   const main = fileURLToPath(new URL('../src/cli/main.js', import.meta.url));
   const words = ['sim', '--port', '0', '--json', '--rate', String(rate), '--symbols', 'BTC-USD', '--list-every', '0'];
@@ -111,6 +128,7 @@ feeds: { binance: { trades: false }, bitstamp: { trades: false } }
     const samples = JSON.parse(await firstLine(subscriber)) as SubscriberSample[];
     const latency = program.bookMetrics.latency()!;
     return {
+      nativeUs: native === undefined ? undefined : native / 1000,
       loss,
       publishedUs: samples.map(({ latencyNs }) => latencyNs / 1000 + mergeUs),
       writtenUs: { p50: latency.p50Us, p99: latency.p99Us },

@@ -139,7 +139,8 @@ function sample(work: (iteration: number) => number): number {
   return elapsed;
 }
 
-function yardstickTurn(binary: string): Map<string, number> {
+/** What the native program takes for the same work, in nanoseconds, by metric. */
+export function yardstickTurn(binary: string): Map<string, number> {
   const lines = execFileSync(binary, [BINANCE, BITSTAMP, String(ITERATIONS)], { encoding: 'utf8' })
     .trim()
     .split('\n');
