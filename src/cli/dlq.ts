@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { DeadLetterBox, type FiledLetter, type LetterFilter } from '../actors/kernel-ingest/dead-letter-box.ts';
 import { TapeworksError } from '../protocols/errors/index.ts';
-import { isKind } from '../protocols/topology.ts';
+import { isKind, type KernelIngestSettings } from '../protocols/topology.ts';
 import { compileTopology } from '../supervision/topology/compile.ts';
 import { durationMs } from '../supervision/topology/leaves.ts';
 import { readAction, type readArguments, usage } from './arguments.ts';
@@ -70,7 +70,9 @@ Dead letters are entries that could not be stored, with their raw bytes and the 
     const actions = { list, show, retry, drop } as const;
     const redis = await connectRedis(await redisUrl(values.data));
     try {
-      const boxes = (values.box ?? (await usualBoxes())).map((name) => new DeadLetterBox(redis, name));
+      const readers = await configuredReaders();
+      const limitsOf = (stream: string) => readers.find((reader) => reader.stream === stream);
+      const boxes = (values.box ?? boxesOf(readers)).map((name) => new DeadLetterBox(redis, name, limitsOf));
       return await actions[action](boxes, ids, values);
     } finally {
       redis.disconnect();
@@ -78,12 +80,17 @@ Dead letters are entries that could not be stored, with their raw bytes and the 
   },
 };
 
-/** The boxes of all configured streams; a letter in any of them is one that an operator looks for. */
-async function usualBoxes(): Promise<readonly string[]> {
+/** Those of all configured streams; none where nothing is configured here. */
+async function configuredReaders(): Promise<readonly KernelIngestSettings[]> {
   const config = await usualConfiguration();
-  if (config === undefined) return ['events:dlq'];
+  if (config === undefined) return [];
   const readers = compileTopology(config).nodes.filter((node) => isKind(node, 'kernel-ingest'));
-  return [...new Set(readers.map(({ settings }) => settings.deadLetterStream))];
+  return readers.map(({ settings }) => settings);
+}
+
+/** A letter in any of them is one that an operator looks for. */
+function boxesOf(readers: readonly KernelIngestSettings[]): readonly string[] {
+  return readers.length === 0 ? ['events:dlq'] : [...new Set(readers.map(({ deadLetterStream }) => deadLetterStream))];
 }
 
 async function list(boxes: readonly DeadLetterBox[], _: readonly string[], values: Values): Promise<number> {
@@ -111,7 +118,7 @@ async function retry(boxes: readonly DeadLetterBox[], ids: readonly string[], va
   if (edited !== undefined && ids.length !== 1) throw usage('--edit needs exactly one ID');
   return each(boxes, ids, values, 'retried', async (box, letter) => {
     const bytes = edited ?? letter.raw;
-    const objection = DeadLetterBox.objection(bytes);
+    const objection = box.objection(letter, bytes);
     if (objection === undefined && values['dry-run'] !== true) await box.retry(letter, bytes);
     return objection;
   });

@@ -134,7 +134,7 @@ export class IngestPlane {
       const hit = found.find(({ letter }) => letter !== undefined);
       if (hit?.letter === undefined) refused.push({ id, reason: 'there is no such dead letter' });
       else {
-        const objection = DeadLetterBox.objection(hit.letter.raw);
+        const objection = hit.box.objection(hit.letter, hit.letter.raw);
         if (objection !== undefined) refused.push({ id, reason: objection });
         else if (await hit.box.retry(hit.letter)) retried.push(id);
         else refused.push({ id, reason: 'Redis did not take it' });
@@ -145,8 +145,10 @@ export class IngestPlane {
 
   #boxes(): DeadLetterBox[] {
     this.#redis ??= new Redis(this.#options.redisUrl, { maxRetriesPerRequest: 1, protocol: 2 }).on('error', () => {});
-    const names = new Set([...this.#readers.values()].map(({ settings }) => settings.deadLetterStream));
-    return [...names].map((name) => new DeadLetterBox(this.#redis!, name));
+    const readers = [...this.#readers.values()].map(({ settings }) => settings);
+    const names = new Set(readers.map(({ deadLetterStream }) => deadLetterStream));
+    const limitsOf = (stream: string) => readers.find((reader) => reader.stream === stream);
+    return [...names].map((name) => new DeadLetterBox(this.#redis!, name, limitsOf));
   }
 
   close(): void {

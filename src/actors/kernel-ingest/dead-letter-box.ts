@@ -1,6 +1,7 @@
 import type { Redis } from 'ioredis';
 import { type DeadLetter, parseDeadLetter } from '../../protocols/dead-letter.ts';
 import { decodeEnvelope, ENVELOPE_FIELD, isRefusal } from '../../protocols/envelope.ts';
+import type { KernelIngestSettings } from '../../protocols/topology.ts';
 
 /** A dead letter with its place in the dead-letter stream. */
 export interface FiledLetter extends DeadLetter {
@@ -18,16 +19,21 @@ export interface LetterFilter {
   readonly untilMs?: number;
 }
 
+/** What a stream takes; as by default where nothing is known of it. */
+export type LimitsOf = (stream: string) => Pick<KernelIngestSettings, 'maxEntryBytes' | 'maxDepth'> | undefined;
+
 const PAGE = 500;
 
 /** The dead letters of one stream, for a person to look at, send again or let go. */
 export class DeadLetterBox {
   readonly #redis: Redis;
   readonly box: string;
+  readonly #limitsOf: LimitsOf;
 
-  constructor(redis: Redis, box: string) {
+  constructor(redis: Redis, box: string, limitsOf: LimitsOf) {
     this.#redis = redis;
     this.box = box;
+    this.#limitsOf = limitsOf;
   }
 
   /** Matching letters, oldest first, a page at a time. */
@@ -64,8 +70,9 @@ export class DeadLetterBox {
   }
 
   /** Why sending these bytes again would only bring them back here; undefined when they would be accepted now. */
-  static objection(bytes: Buffer): string | undefined {
-    const outcome = decodeEnvelope(bytes);
+  objection({ stream }: FiledLetter, bytes: Buffer): string | undefined {
+    const { maxEntryBytes, maxDepth } = this.#limitsOf(stream) ?? {};
+    const outcome = decodeEnvelope(bytes, maxEntryBytes, maxDepth);
     return isRefusal(outcome) ? `${outcome.code} ${outcome.path}: ${outcome.reason}` : undefined;
   }
 
