@@ -7,6 +7,7 @@ import type { BookServiceStats } from '../actors/publisher/book-service.ts';
 import { consoleBehaviour } from '../console/actor.ts';
 import type { ConsoleSources } from '../console/sources.ts';
 import { DECIMALS_DEFAULT } from '../protocols/book-layout.ts';
+import { scaleOf } from '../protocols/book-share.ts';
 import type { HealthView } from '../protocols/console-api.ts';
 import type { ExchangeStatus } from '../protocols/exchange.ts';
 import { NO_TREE, type SpillSettings, type TopologyNode, type TopologyTree } from '../protocols/topology.ts';
@@ -292,8 +293,9 @@ export class Program {
   }
 
   #shapeOf(symbol: string) {
-    const instrument = this.#configuration.topology.instruments[symbol];
-    const scale = instrument?.scale ?? DECIMALS_DEFAULT;
+    // What is in the books counts, not what a changed configuration wants there.
+    const plan = this.books.books?.plan;
+    const scale = plan === undefined ? DECIMALS_DEFAULT : scaleOf(plan, plan.symbols.indexOf(symbol));
     return { name: symbol, priceDecimals: scale, amountDecimals: scale };
   }
 }

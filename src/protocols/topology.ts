@@ -76,6 +76,8 @@ export interface ExchangeSettings {
 export interface MergerSettings {
   readonly venues: readonly string[];
   readonly symbols: readonly string[];
+  /** Decimals of each symbol's prices and amounts. Books of another scale are other books. */
+  readonly scales: readonly number[];
   readonly depth: number;
 }
 

@@ -10,11 +10,13 @@
 // - handed over by sequence: the successor's first frame continues what the old connection has delivered. Until then
 //   only the old one delivers; from then on both do, and whichever is first wins.
 // - handed over by snapshot: the successor has a snapshot of its own.
-// - silent on both: the successor is acked and the grace time is over.
+// - silent on both: the successor is acked and the grace time is over. What the old connection still brings, and what owes a snapshot, is
+//   waited for: a successor without it is no successor.
 import type { SequenceVerdict } from '../protocols/venue.ts';
 import { judgeRange } from './sequence.ts';
 
 const NS_PER_MS = 1e6;
+const NOTHING: ReadonlySet<string> = new Set();
 
 export interface RotationLimits {
   /** A successor that does not cover everything in this time is given up. */
@@ -42,7 +44,8 @@ export type RotationEvent =
   | { readonly kind: 'acked' | 'covered' | 'gone'; readonly stream: string; readonly nowNs: number }
   | { readonly kind: 'successor-failed'; readonly nowNs: number }
   | { readonly kind: 'old-lost'; readonly nowNs: number }
-  | { readonly kind: 'tick'; readonly nowNs: number };
+  /** `owed` are streams that a successor must not be silent on. */
+  | { readonly kind: 'tick'; readonly nowNs: number; readonly owed?: ReadonlySet<string> };
 
 export type RotationEffect =
   | { readonly kind: 'open-successor' }
@@ -86,7 +89,7 @@ export function rotate(
     case 'successor-failed':
       return [{ phase: 'steady', failures: state.failures + 1 }, []];
     case 'tick':
-      return tick(limits, state, event.nowNs);
+      return tick(limits, state, event.nowNs, event.owed ?? NOTHING);
   }
 }
 
@@ -96,9 +99,15 @@ function settle(state: Overlapping): [Rotation, readonly RotationEffect[]] {
   return state.waitingFor.size === 0 ? [STEADY, [{ kind: 'promote', uncovered: [] }]] : [state, []];
 }
 
-function tick(limits: RotationLimits, state: Overlapping, nowNs: number): [Rotation, readonly RotationEffect[]] {
+function tick(
+  limits: RotationLimits,
+  state: Overlapping,
+  nowNs: number,
+  owed: ReadonlySet<string>,
+): [Rotation, readonly RotationEffect[]] {
   const graceNs = limits.silentGraceMs * NS_PER_MS;
-  const silent = [...state.ackedNs].filter(([, acked]) => nowNs - acked >= graceNs).map(([stream]) => stream);
+  const isSilent = ([stream, acked]: readonly [string, number]) => nowNs - acked >= graceNs && !owed.has(stream);
+  const silent = [...state.ackedNs].filter(isSilent).map(([stream]) => stream);
   const settled = settle({ ...state, waitingFor: without(state.waitingFor, silent) });
   if (settled[0].phase === 'steady' || nowNs - state.sinceNs < limits.deadlineMs * NS_PER_MS) return settled;
   return [

@@ -95,6 +95,7 @@ export class StandIn {
         finish: () => {},
         countUntil: () => {},
         leaveOut: (index) => this.counting.delete(this.symbols[index]!),
+        release: () => {},
       },
       bookIndex: (instrument) => this.symbols.indexOf(instrument),
       trades: {

@@ -85,6 +85,8 @@ export class FeedRecorder implements BookTarget, TradeTarget {
     book.book.waiting = false;
   }
 
+  release(): void {}
+
   /** Tells what has waited for its turn. Call it every tenth of a second. */
   tick(): void {
     const now = this.#options.nowMs();

@@ -1,4 +1,4 @@
-import type { BookShare } from '../../protocols/book-share.ts';
+import { type BookShare, scaleOf } from '../../protocols/book-share.ts';
 import type { ExchangeCommand, ExchangeStatus, TradeEdge, TradeRoute } from '../../protocols/exchange.ts';
 import type { Ref } from '../../protocols/ref.ts';
 import type { ExchangeSettings } from '../../protocols/topology.ts';
@@ -51,15 +51,15 @@ export function exchange(args: ExchangeArgs): Behaviour<ExchangeCommand, State> 
 
   const open = (path: string, trades: TradeWriter): Exchange => {
     const isMerged = books?.plan.venues.includes(settings.venue) ?? false;
-    const bookIndex = (instrument: string) => {
+    const bookIndex = (instrument: string, scale: number) => {
       const index = isMerged ? books!.plan.symbols.indexOf(instrument) : -1;
-      return index < 0 ? undefined : index;
+      return index < 0 || scaleOf(books!.plan, index) !== scale ? undefined : index;
     };
     const writer = books !== null && isMerged ? new BookWriter(books, settings.venue, args.turn) : undefined;
     const { wsUrl, restUrl } = args;
     if (writer !== undefined && rehearsal === undefined) {
-      const streams = wantedStreams(venue, settings, (instrument) =>
-        bookIndex(instrument) === undefined ? undefined : 0,
+      const streams = wantedStreams(venue, settings, (instrument, scale) =>
+        bookIndex(instrument, scale) === undefined ? undefined : 0,
       );
       rehearsal = new Rehearsal({ venue, streams, frameBytes: settings.maxFrameBytes, depth: writer.depth });
     }

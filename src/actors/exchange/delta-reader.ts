@@ -52,6 +52,8 @@ interface Following {
   /** The stream is being left: what still comes of it begins nothing. */
   isOut: boolean;
   isFollowing: boolean;
+  /** On a successor: it has been told that nothing of this book can fall between the two connections. */
+  isCovered: boolean;
   /** For a venue whose diffs stand on a REST snapshot. */
   sync: DepthSync;
   buffered: Buffer[];
@@ -75,7 +77,14 @@ export class DeltaReader<Source extends FrameSource> {
   open(stream: Stream, route: number): void {
     this.#books.get(route)?.fetching?.abort();
     this.#kernel.openBook(route, stream.mapped.scale, this.#options.walker.bookCut ?? 0);
-    const fresh = { isOut: false, isFollowing: false, sync: UNSYNCED, buffered: [], fetching: undefined };
+    const fresh = {
+      isOut: false,
+      isFollowing: false,
+      isCovered: false,
+      sync: UNSYNCED,
+      buffered: [],
+      fetching: undefined,
+    };
     this.#books.set(route, { stream, route, ...fresh });
   }
 
@@ -130,11 +139,16 @@ export class DeltaReader<Source extends FrameSource> {
   #following(book: Following, receivedNs: number): void {
     const { stream } = book;
     this.#source.dataNs = receivedNs;
+    book.isFollowing = true;
     if (this.#source.role === 'current') {
       stream.heard(receivedNs);
       stream.isBroken = false;
-    } else if (!book.isFollowing) this.#options.onCovered(stream, receivedNs);
-    book.isFollowing = true;
+      stream.lastSequence = appliedOf(book);
+    } else if (!book.isCovered && appliedOf(book) >= stream.lastSequence) {
+      // A successor that is behind would take the book back in time.
+      book.isCovered = true;
+      this.#options.onCovered(stream, receivedNs);
+    }
   }
 
   #publish(book: Following, receivedNs: number): void {
@@ -228,6 +242,11 @@ export class DeltaReader<Source extends FrameSource> {
     this.#options.books?.finish();
     return undefined;
   }
+}
+
+/** The number that both connections share; 0 where the venue has none. */
+function appliedOf({ sync }: Following): number {
+  return sync.phase === 'synced' ? Number(sync.applied) : 0;
 }
 
 function reasonOf(code: number): string {

@@ -34,8 +34,8 @@ export interface ExchangeOptions {
   readonly wsUrl: string;
   readonly restUrl: string;
   readonly books: BookTarget | undefined;
-  /** Index of an instrument in the merged book; undefined where it is not merged. */
-  readonly bookIndex: (instrument: string) => number | undefined;
+  /** Index of an instrument in the merged book; undefined where it is not merged, or not at this scale. */
+  readonly bookIndex: (instrument: string, scale: number) => number | undefined;
   readonly trades: TradeTarget | undefined;
   readonly decodeTimes?: SharedHistogram;
   readonly rehearsal?: Rehearsal | undefined;
@@ -43,6 +43,7 @@ export interface ExchangeOptions {
 }
 
 const NS_PER_MS = 1e6;
+const NONE: ReadonlySet<string> = new Set();
 
 export class Exchange {
   readonly #options: ExchangeOptions;
@@ -91,7 +92,7 @@ export class Exchange {
     const now = nowNs();
     if (this.#current === undefined && now >= this.#redial.connection.atNs) this.#connect(now);
     for (const link of this.#links()) this.#tickLink(link, now);
-    this.#rotate({ kind: 'tick', nowNs: now });
+    if (this.#rotation.phase === 'overlapping') this.#rotate({ kind: 'tick', nowNs: now, owed: this.#owed(now) });
     this.#reader.tellLosses(this.#streams.values(), now);
     const { limits } = this.#venue.facts;
     if (now >= this.#redial.successor.atNs && isOfAge(this.#current, this.#settings.rotateAfterMs, limits, now))
@@ -104,7 +105,11 @@ export class Exchange {
   /** Opens a successor and changes over to it once nothing can fall between the two. */
   rotate(reason: string): void {
     if (this.#current === undefined || this.#current.openedAtNs === 0) return;
-    const streams = [...this.#streams.values()].filter((stream) => stream.ackedNs > 0).map((stream) => stream.name);
+    const served = [...this.#streams.values()].filter(({ ackedNs, kind, phase }) => {
+      // A book that is being begun anew anyway holds up no successor.
+      return ackedNs > 0 && (kind !== 'book-delta' || isUsable(phase));
+    });
+    const streams = served.map(({ name }) => name);
     this.#rotate({ kind: 'rotate', reason, streams, nowNs: nowNs() });
   }
 
@@ -124,11 +129,19 @@ export class Exchange {
     this.#venue = patientVenue(venue, settings);
     const wanted = wantedStreams(this.#venue, settings, bookIndex);
     this.#streams = new Map(
-      [...wanted].map(([name, stream]) => [name, before.get(name)?.with(stream.facts) ?? stream]),
+      [...wanted].map(([name, stream]) => {
+        const known = before.get(name);
+        return [name, known?.isAs(stream) === true ? known.with(stream.facts) : stream];
+      }),
     );
-    for (const [name, stream] of before) if (!this.#streams.has(name)) this.#leaveOut(stream);
+    const left = [...before.values()].filter((stream) => this.#streams.get(stream.name) !== stream);
+    for (const stream of left) this.#release(stream);
     this.#reader.route(this.#streams);
-    for (const link of this.#links()) this.#desire(link, nowNs());
+    for (const link of this.#links()) {
+      // What now stands for something else is joined anew: nothing of what it was is taken along.
+      this.#desire(link, nowNs(), new Set(left.map(({ name }) => name)));
+      this.#desire(link, nowNs());
+    }
   }
 
   close(): void {
@@ -252,6 +265,7 @@ export class Exchange {
       this.#replace(link, verdict);
       return;
     }
+    if (link === this.#current) for (const stream of this.#streams.values()) stream.proveAlive(link.heardNs);
     if (link.rejoins.release(now)) this.#desire(link, now);
     this.#subscriptions(link, { kind: 'tick', nowNs: now });
     if (!isPingDue(link, this.#settings.aliveWithinMs, now)) return;
@@ -285,11 +299,15 @@ export class Exchange {
         break;
       case 'acked':
         this.#streams.get(effect.stream)?.acked(now);
+        link.acked.add(effect.stream);
         if (link === this.#successor) this.#rotate({ kind: 'acked', stream: effect.stream, nowNs: now });
         break;
       case 'refused':
         if (link === this.#current) this.#streams.get(effect.stream)?.refused(now, effect.code, effect.reason);
-        else this.#rotate({ kind: 'gone', stream: effect.stream, nowNs: now });
+        else {
+          link.refused.set(effect.stream, effect);
+          this.#rotate({ kind: 'gone', stream: effect.stream, nowNs: now });
+        }
         break;
       case 'alive':
         this.#alive(link, now);
@@ -338,10 +356,31 @@ export class Exchange {
     this.#successor = undefined;
     this.#counters.rotations++;
     this.#since = { ns: now, reason: 'rotated' };
-    this.#reader.endHandover(
-      promoted,
-      uncovered.map((name) => this.#streams.get(name)).filter((one) => one !== undefined),
-    );
+    const lacking = uncovered.map((name) => this.#streams.get(name)).filter((one) => one !== undefined);
+    for (const stream of lacking) this.#beginAnew(stream, promoted, now);
+    for (const [name, { code, reason }] of promoted.refused) {
+      const stream = this.#streams.get(name);
+      stream?.refused(now, code, reason);
+      if (stream !== undefined) this.#leaveOut(stream);
+    }
+    promoted.refused.clear();
+    this.#reader.endHandover(promoted, lacking);
+  }
+
+  /** Nothing carries the book on: it is left out until the connection has brought one of its own. */
+  #beginAnew(stream: Stream, link: Link, now: number): void {
+    if (stream.kind !== 'book' && stream.kind !== 'book-delta') return;
+    stream.lose(now, 'the old connection ended before its successor had the book');
+    stream.requested(now);
+    if (link.acked.has(stream.name)) stream.acked(now);
+    this.#leaveOut(stream);
+  }
+
+  /** What a successor must have before it takes over: whole books, and whatever the old connection still brings. */
+  #owed(now: number): ReadonlySet<string> {
+    const speaks = ({ kind, lastFrameNs }: Stream) =>
+      kind === 'book-delta' || now - lastFrameNs < ROTATION.silentGraceMs * NS_PER_MS;
+    return new Set([...this.#streams.values()].filter(speaks).map(({ name }) => name));
   }
 
   #endLink(link: Link | undefined): void {
@@ -365,12 +404,12 @@ export class Exchange {
   /** Leaving the stream and joining it again brings a new beginning; the others of the connection are not disturbed. */
   #resubscribe(link: Link, stream: Stream, reason: string, now: number): void {
     if (link === this.#current) stream.lose(now, reason);
-    this.#desire(link, now, stream.name);
+    this.#desire(link, now, new Set([stream.name]));
     this.#desire(link, now);
   }
 
-  #desire(link: Link, now: number, without?: string): void {
-    const streams = [...this.#streams.keys()].filter((name) => name !== without && !link.rejoins.isOut(name));
+  #desire(link: Link, now: number, without: ReadonlySet<string> = NONE): void {
+    const streams = [...this.#streams.keys()].filter((name) => !without.has(name) && !link.rejoins.isOut(name));
     this.#subscriptions(link, { kind: 'desire', streams, nowNs: now });
   }
 
@@ -387,6 +426,12 @@ export class Exchange {
     if (!isUsable(stream.phase) || stream.lastFrameNs === 0) this.#leaveOut(stream);
     else this.#options.books?.countUntil(stream.symbol, stream.countsUntilMs);
     return hasChanged;
+  }
+
+  /** The stream's book is another's from now on, or nobody's. */
+  #release(stream: Stream): void {
+    this.#leaveOut(stream);
+    if (stream.symbol >= 0) this.#options.books?.release(stream.symbol);
   }
 
   #leaveOut(stream: Stream): void {

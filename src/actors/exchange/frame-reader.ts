@@ -38,7 +38,7 @@ export interface FrameReaderOptions<Source extends FrameSource> {
 /** What a name in a frame stands for: a book, trades, or both. */
 interface Route {
   readonly name: string;
-  readonly scale: number;
+  scale: number;
   book: Stream | undefined;
   trades: Stream | undefined;
 }
@@ -107,6 +107,7 @@ export class FrameReader<Source extends FrameSource> {
         this.#routes.push({ name, scale: stream.mapped.scale, book: undefined, trades: undefined });
       }
       const route = this.#routes[index]!;
+      route.scale = stream.mapped.scale;
       // A stream that stays keeps the book that it has built.
       const isNew = !(before[index] ?? []).includes(stream);
       if (stream.kind === 'trades') route.trades = stream;
@@ -193,7 +194,8 @@ export class FrameReader<Source extends FrameSource> {
       stream.heardOld(receivedNs);
       return;
     }
-    if (sequence === lastSequence) stream.duplicates++;
+    // The same book again brings back one that a frame which could not be read has put in doubt.
+    if (sequence === lastSequence && !stream.isBroken) stream.duplicates++;
     else {
       this.#options.books?.publish(stream.symbol, kernel.book, stream.countsAfter(receivedNs));
       stream.isBroken = false;

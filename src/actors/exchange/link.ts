@@ -33,6 +33,9 @@ export class Link implements FrameSource {
   frameSequence: number | undefined;
   reading: Reading | undefined;
   readonly rejoins = new Rejoins();
+  /** Streams that the venue has granted here, and those that it has refused to a successor. */
+  readonly acked = new Set<string>();
+  readonly refused = new Map<string, { readonly code: string; readonly reason: string }>();
   readonly #connection: Connection;
   readonly #protocol: SubscriptionProtocol;
   #subscriptions: Subscriptions = NO_SUBSCRIPTIONS;

@@ -28,7 +28,14 @@ describe.each(VENUES.map((venue) => [venue.facts.title, venue] as const))('a reh
     let trades = 0;
     const exchange = new Exchange({
       ...{ path: '/feeds/venue', venue, settings, ...sim.endpoints(venue.facts.id), bookIndex: () => 0, rehearsal },
-      books: { depth: 10, publish: () => void published++, finish: () => {}, countUntil: () => {}, leaveOut: () => {} },
+      books: {
+        depth: 10,
+        publish: () => void published++,
+        finish: () => {},
+        countUntil: () => {},
+        leaveOut: () => {},
+        release: () => {},
+      },
       trades: { write: () => ++trades > 0, lose: () => true },
       random: Math.random,
     });

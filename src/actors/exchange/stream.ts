@@ -65,6 +65,12 @@ export class Stream implements FeedEvidence {
     this.mapped = mapped;
   }
 
+  /** Whether it is the other stream but for the facts that both are judged by. */
+  isAs({ kind, symbol, mapped }: Stream): boolean {
+    const { instrument, scale } = this.mapped;
+    return kind === this.kind && symbol === this.symbol && mapped.instrument === instrument && mapped.scale === scale;
+  }
+
   /** The same stream, judged by other facts from now on. */
   with(facts: StreamFacts): this {
     this.facts = facts;
@@ -98,6 +104,11 @@ export class Stream implements FeedEvidence {
     this.aliveNs = nowNs;
   }
 
+  /** Its connection has brought something, if not of this stream. */
+  proveAlive(nowNs: number): void {
+    if (this.aliveNs < nowNs) this.aliveNs = nowNs;
+  }
+
   /** A frame that says nothing new: the venue is there, but its book is no fresher for it. */
   heardOld(nowNs: number): void {
     this.frames++;
@@ -107,6 +118,8 @@ export class Stream implements FeedEvidence {
 
   lose(nowNs: number, reason: string): void {
     this.hasUntoldLoss = true;
+    // A book that begins anew does not continue the numbers of the one before.
+    if (this.kind === 'book-delta') this.lastSequence = 0;
     this.#isRefused = false;
     this.downNs = nowNs;
     this.downReason = reason;

@@ -11,6 +11,8 @@ export interface BookTarget {
   countUntil(symbol: number, untilMs: number): void;
   /** The book does not count any more until the next one is published. */
   leaveOut(symbol: number): void;
+  /** Somebody else may publish the symbol's books from now on; who publishes one again begins anew. */
+  release(symbol: number): void;
 }
 
 /** Takes trades, each once and in the venue's order. */

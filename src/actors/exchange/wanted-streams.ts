@@ -7,7 +7,7 @@ import { Stream } from './stream.ts';
 export function wantedStreams(
   venue: Venue,
   settings: ExchangeSettings,
-  bookIndex: (instrument: string) => number | undefined,
+  bookIndex: (instrument: string, scale: number) => number | undefined,
 ): ReadonlyMap<string, Stream> {
   const streams = new Map<string, Stream>();
   const add = (kind: StreamKind, mapped: MappedSymbol, index: number) => {
@@ -16,7 +16,7 @@ export function wantedStreams(
   };
   const bookKind = bookKindOf(venue, settings);
   for (const mapped of settings.symbols) {
-    const index = bookIndex(mapped.instrument);
+    const index = bookIndex(mapped.instrument, mapped.scale);
     if (bookKind !== undefined && index !== undefined) add(bookKind, mapped, index);
     if (settings.trades && venue.facts.streams.trades !== undefined) add('trades', mapped, -1);
   }

@@ -117,6 +117,8 @@ export class BookWriter {
     const memory = this.#memory;
     const place = this.#places[symbol] ?? this.#claim(symbol, record);
     const { slot, deadlineWord: word } = place;
+    // Another connection has the symbol now, and this one has not been told yet.
+    if (slot.fenced) return;
     memory.write(slot.offset, record);
     slot.publish();
     memory.store(word, deadlineWord(untilMs));
@@ -153,6 +155,10 @@ export class BookWriter {
   /** The book does not count any more until the next one is published. */
   leaveOut(symbol: number): void {
     this.#memory.store(this.#deadlineWord(symbol), DEADLINE_OUT);
+  }
+
+  release(symbol: number): void {
+    this.#places[symbol] = undefined;
   }
 }
 

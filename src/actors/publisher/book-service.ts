@@ -182,6 +182,7 @@ export class BookService {
 
   close(): void {
     clearInterval(this.#cutTimer);
-    for (const { call } of [...this.#streams]) call.end();
+    const details = 'the server is stopping or merges other books from now on: subscribe again';
+    for (const { call } of [...this.#streams]) call.emit('error', { code: status.UNAVAILABLE, details });
   }
 }

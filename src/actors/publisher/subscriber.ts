@@ -36,6 +36,8 @@ export class Subscriber {
   #unconfirmedBytes = 0;
   #busySinceMs: number | undefined;
   #cancelFlush: (() => void) | undefined;
+  /** When the flush that is planned is due. */
+  #flushMs = 0;
   #isClosed = false;
   delivered = 0;
   skipped = 0;
@@ -118,7 +120,9 @@ export class Subscriber {
   }
 
   #flushLater(dueMs: number): void {
-    if (this.#cancelFlush !== undefined || dueMs === 0) return;
+    if (dueMs === 0 || (this.#cancelFlush !== undefined && this.#flushMs <= dueMs)) return;
+    this.#cancelFlush?.();
+    this.#flushMs = dueMs;
     const flush = () => {
       this.#cancelFlush = undefined;
       if (!this.#isClosed) this.#flush();

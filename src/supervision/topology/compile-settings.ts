@@ -1,3 +1,4 @@
+import { DECIMALS_DEFAULT } from '../../protocols/book-layout.ts';
 import { isWanted } from '../../protocols/symbols.ts';
 import type * as wanted from '../../protocols/topology.ts';
 import type { Configuration } from './load.ts';
@@ -143,9 +144,11 @@ export function symbolManager({ kernel, topology }: Configuration): wanted.Symbo
 const bookSymbols = ({ topology }: Configuration) => topology.book.symbols ?? Object.keys(topology.instruments);
 
 export function merger(config: Configuration): wanted.MergerSettings {
-  const { feeds, book } = config.topology;
+  const { feeds, book, instruments } = config.topology;
   const venues = Object.keys(feeds).filter((venue) => feeds[venue]?.book !== 'off');
-  return { venues, symbols: bookSymbols(config), depth: book.depth };
+  const symbols = bookSymbols(config);
+  const scales = symbols.map((symbol) => instruments[symbol]?.scale ?? DECIMALS_DEFAULT);
+  return { venues, symbols, scales, depth: book.depth };
 }
 
 function security({ tls, auth }: Configuration['kernel']) {
