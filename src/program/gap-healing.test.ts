@@ -53,7 +53,14 @@ describe('stored gaps', () => {
     while (asked.length < 2) await new Promise((resolve) => setImmediate(resolve));
     for (const healer of healers) await healer.end();
     expect(asked).toEqual(['http://acme BTC 1m', 'http://bcme BTC 1m']);
-    expect(healingOf(healers)).toEqual({ gaps: 1, healed: 1, disproved: 0, failed: 1, trouble: 'BTC 1m: 503 closed' });
+    expect(healingOf(healers)).toEqual({
+      gaps: 1,
+      healed: 1,
+      disproved: 0,
+      unproven: 0,
+      failed: 1,
+      trouble: 'BTC 1m: 503 closed',
+    });
   });
 
   it('are healed where a venue keeps trades alone, and left where it keeps neither or no bars are stored', () => {

@@ -30,7 +30,7 @@ export function gapHealers(venues: readonly Venue[], options: GapHealingOptions)
 function healerOf(venue: Venue, options: GapHealingOptions): GapHealer | undefined {
   const { settings, link, repair, symbols, plan } = options;
   const { facts, history } = venue;
-  const bars = history?.bars ?? (history?.windows && barsOfTrades(history.windows));
+  const bars = history?.bars ?? (history?.windows && barsOfTrades(history.windows, () => repair(venue).nowUs()));
   if (bars === undefined || link === undefined) return undefined;
   const common = {
     venue: facts.id,
@@ -64,8 +64,15 @@ function healerOf(venue: Venue, options: GapHealingOptions): GapHealer | undefin
 export function healingOf(healers: readonly GapHealer[]): HealStats | undefined {
   if (healers.length === 0) return undefined;
   const all = healers.map(({ stats }) => stats);
-  const sum = (figure: 'gaps' | 'healed' | 'disproved' | 'failed') =>
+  const sum = (figure: 'gaps' | 'healed' | 'disproved' | 'unproven' | 'failed') =>
     all.reduce((total, stats) => total + stats[figure], 0);
   const trouble = all.find((stats) => stats.trouble !== undefined)?.trouble;
-  return { gaps: sum('gaps'), healed: sum('healed'), disproved: sum('disproved'), failed: sum('failed'), trouble };
+  return {
+    gaps: sum('gaps'),
+    healed: sum('healed'),
+    disproved: sum('disproved'),
+    unproven: sum('unproven'),
+    failed: sum('failed'),
+    trouble,
+  };
 }

@@ -49,6 +49,11 @@ export function klineMetrics({ standing, symbols, unserved, healing }: KlineFigu
       'Stored bars that were called whole and were not as the venue has them.',
       healing.disproved,
     );
+    counter(
+      'kline_unproven_total',
+      'Stored bars from before a loss of which the venue could not say whether they are whole.',
+      healing.unproven,
+    );
     counter('kline_heal_failures_total', 'Questions for gap bars that brought nothing.', healing.failed);
   }
   if (standing === undefined) return registry.metrics();

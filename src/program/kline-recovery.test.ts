@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { KlineStore } from '../actors/kline-persistence/store.ts';
+import { UNREADABLE } from '../actors/trade-repair/weight-budget.ts';
 import type { Bar } from '../protocols/kline.ts';
 import type { RestFailure, RestResult } from '../protocols/rest.ts';
 import type { Trade } from '../protocols/trade-record.ts';
@@ -41,12 +42,18 @@ function recovery(answers: RestResult<Trade | undefined>[]) {
 
 describe('a symbol that was stored', () => {
   it('goes on where it was, however often the venue fails before it answers', async () => {
-    const { at, left } = recovery([refused(0), refused(503), { ok: true, value: LAST, usedWeight: 1 }]);
+    const { at, left } = recovery([
+      refused(0),
+      refused(503),
+      refused(UNREADABLE),
+      { ok: true, value: LAST, usedWeight: 1 },
+    ]);
     expect(await at(0)).toBeUndefined();
     expect(await at(1_999), 'a pause between two questions').toBeUndefined();
-    expect(left()).toBe(2);
+    expect(left()).toBe(3);
     expect(await at(2_000)).toBeUndefined();
-    expect(await at(4_000)).toMatchObject({ nextSequence: 10n, bars: [BAR] });
+    expect(await at(4_000), 'an answer that nobody can read').toBeUndefined();
+    expect(await at(6_000)).toMatchObject({ nextSequence: 10n, bars: [BAR] });
   });
 
   it('begins anew where the venue has not answered for a minute', async () => {

@@ -2,7 +2,7 @@ import type { BarSpill } from '../actors/kline-persistence/bar-spill.ts';
 import type { Recovered } from '../actors/kline-persistence/store.ts';
 import type { StoreLink } from '../actors/kline-persistence/store-link.ts';
 import { recoveredFrom } from '../actors/kline-persistence/symbol-state.ts';
-import { isRefusal } from '../actors/trade-repair/weight-budget.ts';
+import { isRefusal, UNREADABLE } from '../actors/trade-repair/weight-budget.ts';
 import type { RestResult } from '../protocols/rest.ts';
 import type { Trade } from '../protocols/trade-record.ts';
 import type { HistorySymbol, TradesById, TradeWindows, VenueHistory } from '../venues/history.ts';
@@ -70,7 +70,11 @@ export class KlineRecovery {
     if (nextSequence === 0n || bars.length === 0) return null;
     if (nowMs() < (this.#silence?.untilMs ?? 0)) return undefined;
     const answer = await askTrade(restUrl(), { name: symbol, index }, nextSequence - 1n);
-    if (!answer.ok) return isRefusal(answer.status) ? null : this.#unanswered(answer.retryAfterS);
+    if (!answer.ok) {
+      // What nobody can read may be a page of maintenance: it says nothing of the symbol.
+      const isUnknown = isRefusal(answer.status) && answer.status !== UNREADABLE;
+      return isUnknown ? null : this.#unanswered(answer.retryAfterS);
+    }
     this.#silence = undefined;
     const trade = answer.value;
     const latestUs = bars.reduce((a, b) => (b.openUs > a.openUs ? b : a)).closeUs;

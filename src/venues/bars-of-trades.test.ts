@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Trade } from '../protocols/trade-record.ts';
 import { barsFrom, barsOfTrades } from './bars-of-trades.ts';
-import type { WindowName } from './history.ts';
+import type { TradeWindows, WindowName } from './history.ts';
 
 const SECOND_US = 1_000_000n;
 const START_US = 1_763_000_000n * SECOND_US;
@@ -66,18 +66,23 @@ describe('bars of a list of trades', () => {
   it('come of the last hour if that reaches back far enough, else of the day', async () => {
     const asked: WindowName[] = [];
     const lists = { minute: [], hour: [trade(9, 5, 1), trade(11, 6, 1)], day: [trade(0, 1, 1), trade(11, 6, 1)] };
-    const history = barsOfTrades({
+    const clock = { at: 0 };
+    const windows: TradeWindows = {
       weight: 1,
       fetch: async (_, __, window) => {
         asked.push(window);
         return { ok: true, value: lists[window], usedWeight: undefined };
       },
-    });
+    };
+    const history = barsOfTrades(windows, () => START_US + BigInt(clock.at) * SECOND_US);
     const count = async (at: number) => {
       const answer = await history.fetch('', 'x', '1s', START_US + BigInt(at) * SECOND_US, 100);
       return answer.ok ? answer.value.length : answer;
     };
     expect([await count(10), await count(5), await count(0)]).toEqual([1, 6, 10]);
     expect(asked).toEqual(['hour', 'hour', 'day', 'hour', 'day']);
+    // The time shows that a window is over where nothing was traded since.
+    clock.at = 72;
+    expect(await count(10)).toBe(2);
   });
 });

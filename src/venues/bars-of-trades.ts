@@ -1,7 +1,8 @@
 // Bars of a venue that keeps none, made from all trades of its last hour or day.
 //
 //   trades:   a b |  c d   |        | e f | g        given: the bars of c d, of the quiet window after it, and of e f.
-//   windows:      | from   |        |     |          a and b show that nothing of the first is cut off, g that the last is over.
+//   windows:      | from   |        |     |          a and b show that nothing of the first is cut off, g that the last is over;
+//                                                    so does the time, where nothing has been traded since.
 import { type Interval, type TradedBar, windowAt, windowOpenUs } from '../protocols/kline.ts';
 import type { RestResult } from '../protocols/rest.ts';
 import type { Trade } from '../protocols/trade-record.ts';
@@ -9,16 +10,20 @@ import type { BarHistory, TradeWindows } from './history.ts';
 
 /** Bars that are asked for at once: a list of trades is long, so as many as it has. */
 const PAGE_MAX = 86_400;
+/** By less than this a list may be behind the venue's clock. */
+const BEHIND_US = 60_000_000n;
 
-export function barsOfTrades(windows: TradeWindows): BarHistory {
+/** `nowUs` is the venue's time. */
+export function barsOfTrades(windows: TradeWindows, nowUs: () => bigint): BarHistory {
   return {
     weight: 2 * windows.weight,
     pageMax: PAGE_MAX,
     async fetch(restUrl, name, interval, fromUs, limit): Promise<RestResult<TradedBar[]>> {
       const symbol = { name, index: 0 };
+      const overUs = nowUs() - BEHIND_US;
       let answer = await windows.fetch(restUrl, symbol, 'hour');
       if (answer.ok && !reachesBefore(answer.value, fromUs)) answer = await windows.fetch(restUrl, symbol, 'day');
-      return answer.ok ? { ...answer, value: barsFrom(answer.value, interval, fromUs, limit) } : answer;
+      return answer.ok ? { ...answer, value: barsFrom(answer.value, interval, fromUs, limit, overUs) } : answer;
     },
   };
 }
@@ -28,11 +33,17 @@ function reachesBefore(trades: readonly Trade[], us: bigint): boolean {
 }
 
 /** Those that the trades prove to be whole. Trades are in the order of their ids, which is not always that of their times. */
-export function barsFrom(trades: readonly Trade[], interval: Interval, fromUs: bigint, limit: number): TradedBar[] {
+export function barsFrom(
+  trades: readonly Trade[],
+  interval: Interval,
+  fromUs: bigint,
+  limit: number,
+  overUs = 0n,
+): TradedBar[] {
   const windows = trades.map(({ timeUs }) => windowAt(interval, timeUs));
   const wanted = windowAt(interval, fromUs);
   const oldest = windows.reduce((least, window) => Math.min(least, window), Number.POSITIVE_INFINITY);
-  const newest = windows.reduce((most, window) => Math.max(most, window), wanted);
+  const newest = windows.reduce((most, window) => Math.max(most, window), Math.max(wanted, windowAt(interval, overUs)));
   const first = Math.max(wanted, oldest + 1);
   const traded = new Map<number, Trade[]>();
   let price = 0n;

@@ -45,6 +45,16 @@ describe('a rotation', () => {
     expect(run([{ kind: 'tick', nowNs: 6e9 }], early.state).effects).toEqual([{ kind: 'promote', uncovered: [] }]);
   });
 
+  it('waits for a stream that is silent on the successor alone, or owes a snapshot there', () => {
+    const acked: RotationEvent = { kind: 'acked', stream: 'b', nowNs: 1e9 };
+    const owed = new Set(['b']);
+    const waiting = run([begin, covered('a'), acked, { kind: 'tick', nowNs: 20e9, owed }]);
+    expect(waiting.state.phase).toBe('overlapping');
+    expect(run([{ kind: 'tick', nowNs: 30e9, owed }], waiting.state).effects.at(-1)).toMatchObject({
+      kind: 'close-successor',
+    });
+  });
+
   it('keeps the old connection when the successor fails or is too slow, and counts it', () => {
     expect(run([begin, { kind: 'successor-failed', nowNs: 1 }]).state).toEqual({ phase: 'steady', failures: 1 });
     const slow = run([begin, covered('a'), { kind: 'tick', nowNs: 30e9 }]);

@@ -120,6 +120,28 @@ describe('gap bars that the venue has not', () => {
     expect(counted).toEqual([1, 1, 1, 1, 0, 0, 0, 0, 0]);
   });
 
+  it('hold up no other symbol, also where the venue fails for theirs alone', async () => {
+    const gaps = [gap(10), gap(11, 'ETHUSDT')];
+    const store = {
+      gaps: async () => ({ bars: gaps, total: gaps.length }),
+      fill: async (bars: readonly NamedBar[]) => bars.length,
+    } as unknown as KlineStore;
+    const healer = healerOf(store, {
+      fetch: async (_url, symbol, _interval, fromUs) => {
+        if (symbol === 'BTCUSDT') return { ok: false, status: 500, retryAfterS: undefined, reason: 'broken' };
+        return { ok: true, value: [figures(fromUs)], usedWeight: undefined };
+      },
+      nameOf: () => undefined,
+      taken: () => {},
+      nowUs: () => NOW_US,
+      nowMs: () => 0,
+    });
+    healer.look();
+    await new Promise((resolve) => setImmediate(resolve));
+    await healer.end();
+    expect(healer.stats).toMatchObject({ healed: 1, failed: 1, trouble: 'BTCUSDT 1s: 500 broken' });
+  });
+
   it('hold up no later one of their series', async () => {
     const clock = { ms: 0 };
     const gaps = [gap(10)];

@@ -53,8 +53,9 @@ export interface HealStats {
   /** Stored gap bars that are old enough to be healed, and that the venue may have: still there after the last turn. */
   readonly gaps: number;
   readonly healed: number;
-  /** Stored bars that were called whole and are not as the venue has them. */
+  /** Stored bars that were called whole and are not as the venue has them, and those of which the venue could not say. */
   readonly disproved: number;
+  readonly unproven: number;
   /** Questions to the venue that brought nothing, and turns that the database ended. */
   readonly failed: number;
   readonly trouble: string | undefined;
@@ -73,12 +74,18 @@ const SERIES_WAITING_MAX = 1_000;
 /** A venue that has said so often that it has no such bars is believed: it is asked on, but nobody waits for it. */
 const LASTING_TRIES = 3;
 const DEEP_MAX = 20_000;
+/** So many failures in a turn are the venue's, not the symbols'. */
+const FAILURES_PER_TURN = 3;
+const NO_LOSSES = { disproved: 0, unproven: 0 };
 
 export class GapHealer {
   readonly #options: GapHealerOptions;
   readonly #deep = new Map<number, Deep>();
   /** Series of which the venue had something not: up to which bar, how often in a row, and when to ask again. Later bars do not wait. */
-  readonly #later = new Map<string, { readonly untilUs: bigint; readonly tries: number; readonly atMs: number }>();
+  readonly #later = new Map<
+    string,
+    { readonly untilUs: bigint; readonly tries: number; readonly atMs: number; readonly isSaid: boolean }
+  >();
   #budget;
   #dueMs = 0;
   #failures = 0;
@@ -92,7 +99,8 @@ export class GapHealer {
   }
 
   get stats(): HealStats {
-    return { ...this.#stats, disproved: this.#options.losses?.disproved ?? 0 };
+    const { disproved, unproven } = this.#options.losses?.figures ?? NO_LOSSES;
+    return { ...this.#stats, disproved, unproven };
   }
 
   /** What the workers tell of spans that are out of their reach. */
@@ -130,8 +138,7 @@ export class GapHealer {
     try {
       await this.#takeDeep();
       await this.#heal();
-      const hindrance = await this.#options.losses?.turn(this.#options.settings().afterMs, () => this.#isEnded);
-      if (hindrance !== undefined) this.#fail(hindrance);
+      await this.#options.losses?.turn(this.#options.settings(), () => this.#isEnded);
     } catch (error) {
       this.#fail(error instanceof Error ? error.message : String(error));
     }
@@ -161,13 +168,16 @@ export class GapHealer {
     const without = waiting.filter(({ atMs }) => atMs > nowMs());
     const span = { fromUs: now - BigInt(lookBackMs) * 1000n, toUs: now - BigInt(afterMs) * 1000n };
     await this.#rollUp(span);
-    const lasting = waiting.filter(({ tries }) => tries >= LASTING_TRIES);
+    const lasting = waiting.filter(({ tries, isSaid }) => isSaid && tries >= LASTING_TRIES);
     const query = { venue, ...span, without, lasting, limit: BARS_PER_TURN };
     const { bars, total } = await use((store) => store.gaps(query));
     this.#stats = { ...this.#stats, gaps: total };
+    let failures = 0;
     for (const page of pagesOf(bars, history.pageMax).slice(0, PAGES_PER_TURN)) {
       if (this.#isEnded || waitFor(this.#budget, history.weight, nowMs()) > 0) return;
-      if (!(await this.#ask(page))) return;
+      const outcome = await this.#ask(page);
+      if (outcome === 'failed') failures++;
+      if (outcome === 'stop' || failures === FAILURES_PER_TURN) return;
     }
     this.#failures = 0;
     if (total === 0) this.#stats = { ...this.#stats, trouble: undefined };
@@ -185,8 +195,8 @@ export class GapHealer {
     }
   }
 
-  /** False where asking on makes no sense at the moment. */
-  async #ask(page: Page): Promise<boolean> {
+  /** `stop` where asking on makes no sense at the moment. */
+  async #ask(page: Page): Promise<'answered' | 'failed' | 'stop'> {
     const { history, nowMs, restUrl } = this.#options;
     const { symbol, interval, opens, limit } = page;
     this.#budget = spend(this.#budget, history.weight, nowMs());
@@ -194,18 +204,23 @@ export class GapHealer {
     if (answer.ok) {
       if (answer.usedWeight !== undefined) this.#budget = observe(this.#budget, answer.usedWeight, nowMs());
       await this.#replace(page, answer.value);
-      return true;
+      return 'answered';
     }
     const reason = `${symbol} ${interval}: ${describeFailure(answer)}`;
     if (isRefusal(answer.status)) {
-      this.#wait(page, page.opens, reason);
-      return true;
+      this.#wait(page, page.opens, reason, true);
+      return 'answered';
+    }
+    // A service that fails for one symbol may serve the others.
+    if (answer.status >= 500) {
+      this.#wait(page, page.opens, reason, false);
+      return 'failed';
     }
     if (isLimit(answer.status)) {
       this.#budget = blocked(this.#budget, answer.status, answer.retryAfterS, nowMs());
     }
     this.#fail(reason);
-    return false;
+    return 'stop';
   }
 
   async #replace(page: Page, theirs: readonly BarFigures[]): Promise<void> {
@@ -220,11 +235,12 @@ export class GapHealer {
     const had = new Set(bars.map(({ openUs }) => openUs));
     const missing = opens.filter((openUs) => !had.has(openUs));
     const series = `${symbol} ${interval}`;
-    if (missing.length > 0) this.#wait(page, missing, `${series}: the venue has no such bars`);
+    if (missing.length > 0) this.#wait(page, missing, `${series}: the venue has no such bars`, true);
     else if (opens[0]! <= (this.#later.get(series)?.untilUs ?? -1n)) this.#later.delete(series);
   }
 
-  #wait({ symbol, interval }: Page, missing: readonly bigint[], trouble: string): void {
+  /** `isSaid`: the venue has answered, and has them not. */
+  #wait({ symbol, interval }: Page, missing: readonly bigint[], trouble: string, isSaid: boolean): void {
     const series = `${symbol} ${interval}`;
     const untilUs = missing.at(-1)!;
     const before = this.#later.get(series);
@@ -232,7 +248,7 @@ export class GapHealer {
     const { everyMs } = this.#options.settings();
     this.#later.delete(series);
     const atMs = this.#options.nowMs() + everyMs * 2 ** Math.min(tries, 9);
-    this.#later.set(series, { untilUs, tries: tries + 1, atMs });
+    this.#later.set(series, { untilUs, tries: tries + 1, atMs, isSaid });
     if (this.#later.size > SERIES_WAITING_MAX) this.#later.delete(this.#later.keys().next().value!);
     this.#stats = { ...this.#stats, failed: this.#stats.failed + 1, trouble };
   }

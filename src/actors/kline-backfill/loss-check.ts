@@ -2,8 +2,9 @@
 // numbers out nothing shows that they are missing: bars from before a loss are compared with those of the venue's own trades.
 //
 //   a symbol's feed lost something --all repaired since heal.after--> its stored base bars of the minute before
-//     --as the venue has them--> proven
+//     --all as the venue has them--> proven
 //     --not so--> the worker is told, and they are gaps until they are healed
+//     --some still open, or the venue does not answer or does not prove them--> again after 1 2 4 ... 512 turns, then given up and counted
 import {
   type Bar,
   type BarFigures,
@@ -13,18 +14,9 @@ import {
   windowOpenUs,
 } from '../../protocols/kline.ts';
 import type { Trouble } from '../../protocols/partition.ts';
-import { describeFailure } from '../../protocols/rest.ts';
 import type { BarHistory } from '../../venues/history.ts';
 import { HISTORY_LIMIT_MAX, type KlineStore } from '../kline-persistence/store.ts';
-import {
-  blocked,
-  isLimit,
-  isRefusal,
-  spend,
-  startBudget,
-  type WeightLimits,
-  waitFor,
-} from '../trade-repair/weight-budget.ts';
+import { blocked, isLimit, spend, startBudget, type WeightLimits, waitFor } from '../trade-repair/weight-budget.ts';
 
 export interface LossCheckOptions {
   readonly venue: string;
@@ -43,32 +35,52 @@ export interface LossCheckOptions {
   readonly nowMs: () => number;
 }
 
-/** When a symbol's feed began to lose something, first and last, and when that was last seen to be so. */
-interface Loss {
+interface Span {
   readonly fromUs: bigint;
   readonly toUs: bigint;
+}
+
+/** When a symbol's feed began to lose something, and when that was last seen to be so. */
+interface Loss {
+  readonly spans: readonly Span[];
   readonly seenUs: bigint;
+  /** The first of this life: what an earlier one had still to compare is compared with it. */
+  readonly isFirst: boolean;
+  readonly tries: number;
+  readonly atMs: number;
+}
+
+export interface LossFigures {
+  /** Bars that were called whole and are not as the venue has them. */
+  readonly disproved: number;
+  /** Bars that the venue could neither prove nor disprove. */
+  readonly unproven: number;
 }
 
 /** No venue is known to hold trades back for longer. */
 const HELD_BACK_US = 60_000_000n;
 const LOSSES_MAX = 20_000;
+const SPANS_MAX = 64;
 const CHECKS_PER_TURN = 20;
+/** With a turn a minute, the last try is seventeen hours after the first: the venue's longest list is that of a day. */
+const TRIES_MAX = 10;
+/** A day of the shortest bars. */
+const PAGES_MAX = 87;
 
 export class LossCheck {
   readonly #options: LossCheckOptions;
   readonly #losses = new Map<number, Loss>();
+  readonly #seen = new Set<number>();
+  readonly #figures = { disproved: 0, unproven: 0 };
   #budget;
-  #disproved = 0;
 
   constructor(options: LossCheckOptions) {
     this.#options = options;
     this.#budget = startBudget(options.budget);
   }
 
-  /** Bars that the venue's trades were not those of. */
-  get disproved(): number {
-    return this.#disproved;
+  get figures(): LossFigures {
+    return { ...this.#figures };
   }
 
   /** What the workers tell, again and again while it lasts. */
@@ -81,62 +93,114 @@ export class LossCheck {
       if (begins.length === 0 || nameOf(symbol) === undefined) continue;
       const known = this.#losses.get(symbol);
       if (known === undefined && this.#losses.size >= LOSSES_MAX) continue;
-      if (known !== undefined) begins.push(known.fromUs, known.toUs);
-      begins.sort((a, b) => (a < b ? -1 : 1));
-      this.#losses.set(symbol, { fromUs: begins[0]!, toUs: begins.at(-1)!, seenUs: nowUs() });
+      const isFirst = known?.isFirst ?? !this.#seen.has(symbol);
+      this.#seen.add(symbol);
+      const spans = begins.reduce(withBegin, known?.spans ?? []);
+      this.#losses.set(symbol, { spans, seenUs: nowUs(), isFirst, tries: 0, atMs: 0 });
     }
   }
 
-  /** Compares what is due. Answers what hindered it; what could not be done is tried in the next turn. */
-  async turn(afterMs: number, isEnded: () => boolean): Promise<string | undefined> {
+  /** Compares what is due. One symbol that cannot be compared holds up no other. */
+  async turn({ afterMs, everyMs }: { readonly afterMs: number; readonly everyMs: number }, isEnded: () => boolean) {
     const { history, nameOf, nowMs, nowUs, plan } = this.#options;
     // All others are made of the shortest.
     const interval = plan()?.names[0];
-    if (interval === undefined) return undefined;
+    if (interval === undefined) return;
     const dueUs = nowUs() - BigInt(afterMs) * 1000n;
     let checks = 0;
-    for (const [index, loss] of this.#losses) {
-      if (loss.seenUs > dueUs) continue;
+    for (const [index, loss] of [...this.#losses]) {
+      if (loss.seenUs > dueUs || loss.atMs > nowMs()) continue;
       const symbol = nameOf(index);
       if (symbol === undefined) {
         this.#losses.delete(index);
         continue;
       }
-      if (isEnded() || ++checks > CHECKS_PER_TURN || waitFor(this.#budget, history.weight, nowMs()) > 0) break;
-      const hindrance = await this.#check(index, symbol, interval, loss);
-      if (hindrance !== undefined) return hindrance;
-      if (this.#losses.get(index) === loss) this.#losses.delete(index);
+      if (isEnded() || ++checks > CHECKS_PER_TURN || waitFor(this.#budget, history.weight, nowMs()) > 0) return;
+      const heldUs = HELD_BACK_US + (loss.isFirst ? BigInt(afterMs) * 1000n : 0n);
+      const unproven = await this.#check(index, symbol, interval, loss.spans, heldUs);
+      if (this.#losses.get(index) !== loss) continue;
+      if (unproven === 0 || loss.tries + 1 >= TRIES_MAX) {
+        this.#figures.unproven += unproven;
+        this.#losses.delete(index);
+      } else {
+        const atMs = nowMs() + everyMs * 2 ** loss.tries;
+        this.#losses.set(index, { ...loss, tries: loss.tries + 1, atMs });
+      }
     }
-    return undefined;
   }
 
-  async #check(index: number, symbol: string, interval: Interval, { fromUs, toUs }: Loss): Promise<string | undefined> {
-    const { disprove, history, nowMs, restUrl, use, venue } = this.#options;
-    const last = windowAt(interval, toUs);
-    const heldUs = fromUs > HELD_BACK_US ? fromUs - HELD_BACK_US : 0n;
-    const first = Math.max(windowAt(interval, heldUs), last - HISTORY_LIMIT_MAX + 1);
-    const limit = last - first + 1;
-    const openUs = windowOpenUs(interval, first);
-    const query = { venue, symbol, interval, beforeUs: windowOpenUs(interval, last + 1), limit };
-    const stored = (await use((store) => store.history(query))).map(({ bar }) => bar);
-    const ours = stored.filter((bar) => bar.openUs >= openUs && isClaimedWhole(bar));
-    if (ours.length === 0) return undefined;
+  /** Answers how many windows are still to be compared. */
+  async #check(
+    index: number,
+    symbol: string,
+    interval: Interval,
+    spans: readonly Span[],
+    heldUs: bigint,
+  ): Promise<number> {
+    const { disprove, history, nowMs, restUrl } = this.#options;
+    const ranges = spans.map(({ fromUs, toUs }) => ({
+      first: windowAt(interval, fromUs > heldUs ? fromUs - heldUs : 0n),
+      last: windowAt(interval, toUs),
+    }));
+    const ours = (await Promise.all(ranges.map((range) => this.#stored(symbol, interval, range)))).flat();
+    // A window that is over and was not stored yet, or is being filled, will be.
+    const open = ours.filter(({ closed }) => !closed).length;
+    const claimed = ours.filter(isClaimedWhole);
+    if (claimed.length === 0) return open;
     this.#budget = spend(this.#budget, history.weight, nowMs());
-    const answer = await history.fetch(restUrl(), symbol, interval, openUs, limit);
+    const first = ranges[0]!.first;
+    const limit = ranges.at(-1)!.last - first + 1;
+    const answer = await history.fetch(restUrl(), symbol, interval, windowOpenUs(interval, first), limit);
     if (!answer.ok) {
       if (isLimit(answer.status)) this.#budget = blocked(this.#budget, answer.status, answer.retryAfterS, nowMs());
-      // A venue that does not know the symbol will not know it later.
-      return isRefusal(answer.status) ? undefined : `${symbol} ${interval}: ${describeFailure(answer)}`;
+      return claimed.length + open;
     }
     const theirs = new Map(answer.value.map((bar) => [bar.openUs, bar]));
-    const wrong = ours.filter((bar) => isOther(bar, theirs.get(bar.openUs)));
-    const [newest, oldest] = [wrong[0], wrong.at(-1)];
-    if (newest === undefined || oldest === undefined) return undefined;
-    if (!(await disprove(index, oldest.openUs, newest.closeUs)))
-      return `${symbol} ${interval}: its worker did not answer`;
-    this.#disproved += wrong.length;
-    return undefined;
+    const unproven = open + claimed.filter(({ openUs }) => !theirs.has(openUs)).length;
+    const wrong = claimed.filter((bar) => isOther(bar, theirs.get(bar.openUs)));
+    for (const { openUs, closeUs } of neighboursTogether(wrong)) {
+      if (!(await disprove(index, openUs, closeUs))) return unproven + wrong.length;
+    }
+    this.#figures.disproved += wrong.length;
+    return unproven;
   }
+
+  async #stored(
+    symbol: string,
+    interval: Interval,
+    { first, last }: { readonly first: number; readonly last: number },
+  ): Promise<Bar[]> {
+    const { use, venue } = this.#options;
+    const found: Bar[] = [];
+    for (let page = 0, end = last + 1; page < PAGES_MAX && end > first; page++, end -= HISTORY_LIMIT_MAX) {
+      const limit = Math.min(HISTORY_LIMIT_MAX, end - first);
+      const query = { venue, symbol, interval, beforeUs: windowOpenUs(interval, end), limit };
+      found.push(...(await use((store) => store.history(query))).map(({ bar }) => bar));
+    }
+    const fromUs = windowOpenUs(interval, first);
+    return found.filter(({ openUs }) => openUs >= fromUs);
+  }
+}
+
+/** Losses that are close together are looked at together. */
+function withBegin(spans: readonly Span[], us: bigint): readonly Span[] {
+  const near = spans.findIndex(({ fromUs, toUs }) => us >= fromUs - HELD_BACK_US && us <= toUs + HELD_BACK_US);
+  if (near < 0)
+    return [...spans, { fromUs: us, toUs: us }].sort((a, b) => (a.fromUs < b.fromUs ? -1 : 1)).slice(-SPANS_MAX);
+  const { fromUs, toUs } = spans[near]!;
+  return spans.with(near, { fromUs: us < fromUs ? us : fromUs, toUs: us > toUs ? us : toUs });
+}
+
+/** Bars, newest first within a span, as the fewest stretches that hold no others of their kind between. */
+function neighboursTogether(bars: readonly Bar[]): { readonly openUs: bigint; readonly closeUs: bigint }[] {
+  const sorted = [...bars].sort((a, b) => (a.openUs < b.openUs ? -1 : 1));
+  const stretches: { openUs: bigint; closeUs: bigint }[] = [];
+  for (const { openUs, closeUs } of sorted) {
+    const last = stretches.at(-1);
+    if (last !== undefined && openUs <= last.closeUs + 1n) last.closeUs = closeUs;
+    else stretches.push({ openUs, closeUs });
+  }
+  return stretches;
 }
 
 function isClaimedWhole({ closed, quality }: Bar): boolean {

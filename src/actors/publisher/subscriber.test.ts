@@ -89,4 +89,20 @@ describe('a subscriber', () => {
     expect(sink.texts()).toEqual(['a1', 'a3']);
     expect(sink.written[1]).toHaveLength(2);
   });
+
+  it('with a minimum interval waits for no symbol longer than that one asks for', () => {
+    const { sink, subscriber: one } = subscriber(100);
+    one.offer(1, bytes('b1'));
+    nowMs += 50;
+    one.offer(0, bytes('a1'));
+    nowMs += 10;
+    one.offer(0, bytes('a2'));
+    one.offer(1, bytes('b2'));
+    nowMs += 40;
+    vi.advanceTimersByTime(40);
+    expect(sink.texts()).toEqual(['b1', 'a1', 'b2']);
+    nowMs += 50;
+    vi.advanceTimersByTime(50);
+    expect(sink.texts()).toEqual(['b1', 'a1', 'b2', 'a2']);
+  });
 });

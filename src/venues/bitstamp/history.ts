@@ -20,7 +20,9 @@ const windows: TradeWindows = {
     askRest(BITSTAMP.rest, restUrl, `/api/v2/transactions/${encodeURIComponent(name)}/?time=${window}`, (text) =>
       lossless(text)
         .map((trade) => fitting(tradeOf(trade, index)))
-        .sort(byId),
+        .sort(byId)
+        // One that is listed twice was traded once.
+        .filter(({ sequence }, at, all) => sequence !== all[at - 1]?.sequence),
     ),
 };
 
