@@ -1,9 +1,10 @@
 import { createServer } from 'node:net';
+import { status } from '@grpc/grpc-js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Program } from '../../src/program/program.ts';
 import { flatten } from '../../src/supervision/inspect.ts';
 import { type Simulator, startSimulator } from '../../src/venues/simulation/simulator.ts';
-import { BookWatch, firstSummary, startBooks } from './harness.ts';
+import { BookWatch, type ClientSummary, firstSummary, startBooks } from './harness.ts';
 
 const KERNEL = 'grpc: { port: 0 }\nhttp: { port: 0 }\ntopology: { healthDeadline: 3s, stableFor: 200ms }\n';
 const OTHERS = 'klines: { enabled: false }\ningest: { enabled: false }\n';
@@ -21,6 +22,10 @@ const MOVED = TWO_SYMBOLS.replace('bitstamp: {} }', 'bitstamp: { thread: elsewhe
   'idle: park } }',
   'idle: park }, elsewhere: { kind: loop } }',
 );
+
+const isWhole = ({ bids, asks, venues }: ClientSummary) =>
+  bids.length > 0 && asks.length > 0 && venues.every(({ live }) => live);
+const priceOf = ({ bids }: ClientSummary) => bids[0]!.price;
 
 let simulator: Simulator;
 let program: Program;
@@ -81,6 +86,51 @@ describe('the running program', () => {
     expect(paths()).toContain('/threads/elsewhere');
     expect(paths()).not.toContain('/threads/feed-bitstamp');
     await firstSummary(port, { symbols: ['BTC-USD'] }, ({ venues }) => venues.every(({ live }) => live));
+  });
+
+  it('gives each instrument its own book when the names at the venues are corrected', async () => {
+    const own = await firstSummary(port, { symbols: ['BTC-USD'] }, isWhole);
+    const swapped = TWO_SYMBOLS.replace('BTCUSDT, bitstamp: btcusd', 'X, bitstamp: x')
+      .replace('ETHUSDT, bitstamp: ethusd', 'BTCUSDT, bitstamp: btcusd')
+      .replace('X, bitstamp: x', 'ETHUSDT, bitstamp: ethusd');
+    expect(await apply(swapped)).toMatchObject({ kind: 'applied' });
+    const far = (summary: ClientSummary) => isWhole(summary) && priceOf(summary) < priceOf(own) / 2;
+    await firstSummary(port, { symbols: ['BTC-USD'] }, far);
+    expect(await apply(TWO_SYMBOLS)).toMatchObject({ kind: 'applied' });
+    const again = await firstSummary(port, { symbols: ['BTC-USD'] }, isWhole);
+    for (const { price } of [...again.bids, ...again.asks]) expect(price / priceOf(own)).toBeCloseTo(1, 0);
+  });
+
+  it('serves the same prices at another scale, also to a publisher that takes another default afterwards', async () => {
+    const own = priceOf(await firstSummary(port, { symbols: ['BTC-USD'] }, isWhole));
+    const scaled = TWO_SYMBOLS.replace('BTC-USD: { venues', 'BTC-USD: { scale: 10, venues');
+    for (const topology of [scaled, `${scaled}book: { defaultSymbol: ETH-USD }\n`, TWO_SYMBOLS]) {
+      expect(await apply(topology)).toMatchObject({ kind: 'applied' });
+      const summary = await firstSummary(port, { symbols: ['BTC-USD'] }, isWhole);
+      expect(priceOf(summary) / own, topology).toBeCloseTo(1, 0);
+    }
+  });
+
+  it('follows every book when symbols go to another connection and come back', async () => {
+    for (const connections of [2, 1, 2, 1]) {
+      const topology = TWO_SYMBOLS.replace('bitstamp: {} }', `bitstamp: { connections: ${connections} } }`);
+      expect(await apply(topology)).toMatchObject({ kind: 'applied' });
+      for (const symbol of ['BTC-USD', 'ETH-USD']) {
+        const sequenceOf = ({ venues }: ClientSummary) =>
+          BigInt(venues.find(({ name, live }) => name === 'bitstamp' && live)?.sequence ?? 0);
+        const first = await firstSummary(port, { symbols: [symbol] }, isWhole);
+        await firstSummary(port, { symbols: [symbol] }, (summary) => sequenceOf(summary) > sequenceOf(first));
+      }
+    }
+  });
+
+  it('tells its subscribers to come again when other books are merged', async () => {
+    const watch = new BookWatch(port, ['BTC-USD']);
+    await expect.poll(() => watch.received).toBeGreaterThan(0);
+    expect(await apply(ONE_SYMBOL)).toMatchObject({ kind: 'applied' });
+    await expect.poll(() => watch.error).toMatchObject({ code: status.UNAVAILABLE });
+    watch.close();
+    expect(await apply(MOVED)).toMatchObject({ kind: 'applied' });
   });
 
   it('is not touched by a file that is wrong', async () => {
