@@ -105,9 +105,9 @@ export class Exchange {
   /** Opens a successor and changes over to it once nothing can fall between the two. */
   rotate(reason: string): void {
     if (this.#current === undefined || this.#current.openedAtNs === 0) return;
-    const served = [...this.#streams.values()].filter(({ ackedNs, kind, phase }) => {
+    const served = [...this.#streams.values()].filter(({ ackedNs, kind, lastFrameNs, downNs }) => {
       // A book that is being begun anew anyway holds up no successor.
-      return ackedNs > 0 && (kind !== 'book-delta' || isUsable(phase));
+      return ackedNs > 0 && (kind !== 'book-delta' || (lastFrameNs > 0 && downNs === 0));
     });
     const streams = served.map(({ name }) => name);
     this.#rotate({ kind: 'rotate', reason, streams, nowNs: nowNs() });
