@@ -10,37 +10,21 @@
 import type { ExchangeStatus } from '../../protocols/exchange.ts';
 import type { ExchangeSettings } from '../../protocols/topology.ts';
 import type { SubscriptionEffect } from '../../protocols/venue.ts';
-import type { SharedHistogram } from '../../supervision/telemetry/histogram.ts';
 import { nowNs } from '../../supervision/threads/thread-clock.ts';
 import { isUsable } from '../../venues/feed.ts';
 import { patientVenue } from '../../venues/patience.ts';
 import { ROTATION, type Rotation, type RotationEvent, rotate, STEADY } from '../../venues/rotation.ts';
 import type { Venue } from '../../venues/venue.ts';
 import { Counters } from './counters.ts';
+import type { ExchangeOptions } from './exchange-options.ts';
 import { FrameReader } from './frame-reader.ts';
 import { kernelFor } from './kernel.ts';
 import { isOfAge, isPingDue, lifeOf, stateOf } from './life.ts';
 import { Link } from './link.ts';
 import { Redial } from './redial.ts';
-import type { Rehearsal } from './rehearsal.ts';
 import type { Stream } from './stream.ts';
-import type { BookTarget, TradeTarget } from './targets.ts';
-import { wantedStreams } from './wanted-streams.ts';
-
-export interface ExchangeOptions {
-  readonly path: string;
-  readonly venue: Venue;
-  readonly settings: ExchangeSettings;
-  readonly wsUrl: string;
-  readonly restUrl: string;
-  readonly books: BookTarget | undefined;
-  /** Index of an instrument in the merged book; undefined where it is not merged, or not at this scale. */
-  readonly bookIndex: (instrument: string, scale: number) => number | undefined;
-  readonly trades: TradeTarget | undefined;
-  readonly decodeTimes?: SharedHistogram;
-  readonly rehearsal?: Rehearsal | undefined;
-  readonly random: () => number;
-}
+import { carriedStreams, owedStreams } from './succession.ts';
+import { matched, wantedStreams } from './wanted-streams.ts';
 
 const NS_PER_MS = 1e6;
 const NONE: ReadonlySet<string> = new Set();
@@ -92,7 +76,8 @@ export class Exchange {
     const now = nowNs();
     if (this.#current === undefined && now >= this.#redial.connection.atNs) this.#connect(now);
     for (const link of this.#links()) this.#tickLink(link, now);
-    if (this.#rotation.phase === 'overlapping') this.#rotate({ kind: 'tick', nowNs: now, owed: this.#owed(now) });
+    if (this.#rotation.phase === 'overlapping')
+      this.#rotate({ kind: 'tick', nowNs: now, owed: owedStreams(this.#streams.values(), now) });
     this.#reader.tellLosses(this.#streams.values(), now);
     const { limits } = this.#venue.facts;
     if (now >= this.#redial.successor.atNs && isOfAge(this.#current, this.#settings.rotateAfterMs, limits, now))
@@ -105,11 +90,7 @@ export class Exchange {
   /** Opens a successor and changes over to it once nothing can fall between the two. */
   rotate(reason: string): void {
     if (this.#current === undefined || this.#current.openedAtNs === 0) return;
-    const served = [...this.#streams.values()].filter(({ ackedNs, kind, lastFrameNs, downNs }) => {
-      // A book that is being begun anew anyway holds up no successor.
-      return ackedNs > 0 && (kind !== 'book-delta' || (lastFrameNs > 0 && downNs === 0));
-    });
-    const streams = served.map(({ name }) => name);
+    const streams = carriedStreams(this.#streams.values());
     this.#rotate({ kind: 'rotate', reason, streams, nowNs: nowNs() });
   }
 
@@ -127,14 +108,8 @@ export class Exchange {
     const { venue, bookIndex } = this.#options;
     this.#settings = settings;
     this.#venue = patientVenue(venue, settings);
-    const wanted = wantedStreams(this.#venue, settings, bookIndex);
-    this.#streams = new Map(
-      [...wanted].map(([name, stream]) => {
-        const known = before.get(name);
-        return [name, known?.isAs(stream) === true ? known.with(stream.facts) : stream];
-      }),
-    );
-    const left = [...before.values()].filter((stream) => this.#streams.get(stream.name) !== stream);
+    const { streams, left } = matched(before, wantedStreams(this.#venue, settings, bookIndex));
+    this.#streams = streams;
     for (const stream of left) this.#release(stream);
     this.#reader.route(this.#streams);
     for (const link of this.#links()) {
@@ -357,30 +332,13 @@ export class Exchange {
     this.#counters.rotations++;
     this.#since = { ns: now, reason: 'rotated' };
     const lacking = uncovered.map((name) => this.#streams.get(name)).filter((one) => one !== undefined);
-    for (const stream of lacking) this.#beginAnew(stream, promoted, now);
-    for (const [name, { code, reason }] of promoted.refused) {
-      const stream = this.#streams.get(name);
-      stream?.refused(now, code, reason);
-      if (stream !== undefined) this.#leaveOut(stream);
-    }
+    const why = 'the old connection ended before its successor had the book';
+    for (const stream of lacking) if (stream.isBook) stream.beginAnew(now, promoted.acked.has(stream.name), why);
+    for (const [name, { code, reason }] of promoted.refused) this.#streams.get(name)?.refused(now, code, reason);
     promoted.refused.clear();
+    // What nothing carries on leaves now.
+    for (const stream of this.#streams.values()) this.#judge(stream, now);
     this.#reader.endHandover(promoted, lacking);
-  }
-
-  /** Nothing carries the book on: it is left out until the connection has brought one of its own. */
-  #beginAnew(stream: Stream, link: Link, now: number): void {
-    if (stream.kind !== 'book' && stream.kind !== 'book-delta') return;
-    stream.lose(now, 'the old connection ended before its successor had the book');
-    stream.requested(now);
-    if (link.acked.has(stream.name)) stream.acked(now);
-    this.#leaveOut(stream);
-  }
-
-  /** What a successor must have before it takes over: whole books, and whatever the old connection still brings. */
-  #owed(now: number): ReadonlySet<string> {
-    const speaks = ({ kind, lastFrameNs }: Stream) =>
-      kind === 'book-delta' || now - lastFrameNs < ROTATION.silentGraceMs * NS_PER_MS;
-    return new Set([...this.#streams.values()].filter(speaks).map(({ name }) => name));
   }
 
   #endLink(link: Link | undefined): void {
@@ -422,7 +380,7 @@ export class Exchange {
     if (link?.isSettled === true && this.#rotation.phase === 'steady' && stream.isDueForRetry(now)) {
       this.#resubscribe(link, stream, `joined anew: ${stream.reason}`, now);
     }
-    if (stream.kind !== 'book' && stream.kind !== 'book-delta') return hasChanged;
+    if (!stream.isBook) return hasChanged;
     if (!isUsable(stream.phase) || stream.lastFrameNs === 0) this.#leaveOut(stream);
     else this.#options.books?.countUntil(stream.symbol, stream.countsUntilMs);
     return hasChanged;
@@ -435,6 +393,6 @@ export class Exchange {
   }
 
   #leaveOut(stream: Stream): void {
-    if (stream.kind === 'book' || stream.kind === 'book-delta') this.#options.books?.leaveOut(stream.symbol);
+    if (stream.isBook) this.#options.books?.leaveOut(stream.symbol);
   }
 }

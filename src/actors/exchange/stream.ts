@@ -65,6 +65,10 @@ export class Stream implements FeedEvidence {
     this.mapped = mapped;
   }
 
+  get isBook(): boolean {
+    return this.kind === 'book' || this.kind === 'book-delta';
+  }
+
   /** Whether it is the other stream but for the facts that both are judged by. */
   isAs({ kind, symbol, mapped }: Stream): boolean {
     const { instrument, scale } = this.mapped;
@@ -88,6 +92,13 @@ export class Stream implements FeedEvidence {
     this.aliveNs = nowNs;
     this.downNs = 0;
     this.downReason = '';
+  }
+
+  /** Nothing carries it on: what it had counts no more, and its connection owes it a beginning. */
+  beginAnew(nowNs: number, isAcked: boolean, reason: string): void {
+    this.lose(nowNs, reason);
+    this.requested(nowNs);
+    if (isAcked) this.acked(nowNs);
   }
 
   acked(nowNs: number): void {

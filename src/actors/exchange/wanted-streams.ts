@@ -35,3 +35,14 @@ function bookKindOf(venue: Venue, { book }: ExchangeSettings): 'book' | 'book-de
       return venue.facts.streams.book === undefined ? 'book-delta' : 'book';
   }
 }
+
+/** The wanted streams, those that are there already as they are, and what of the old ones is left: gone, or something else by the same name. */
+export function matched(before: ReadonlyMap<string, Stream>, wanted: ReadonlyMap<string, Stream>) {
+  const streams: ReadonlyMap<string, Stream> = new Map(
+    [...wanted].map(([name, stream]) => {
+      const known = before.get(name);
+      return [name, known?.isAs(stream) === true ? known.with(stream.facts) : stream];
+    }),
+  );
+  return { streams, left: [...before.values()].filter((stream) => streams.get(stream.name) !== stream) };
+}
