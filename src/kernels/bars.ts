@@ -33,8 +33,7 @@ interface Exports {
   importSymbol(global: number): number;
   seedSequence(global: number, next: bigint, lastTime: bigint): number;
   seedBar(global: number, interval: number, closed: number): number;
-  lackTrades(global: number, from: bigint, to: bigint): number;
-  disproveTrades(global: number, from: bigint, to: bigint): number;
+  lackTrades(global: number, from: bigint, to: bigint, issued: number): void;
   doubtSymbol(global: number, from: bigint): number;
   confirmSymbol(global: number, next: bigint, now: bigint): number;
   resolveHoles(global: number, first: bigint, last: bigint): number;
@@ -221,12 +220,12 @@ export class BarsKernel {
 
   /** Bars that were put back lack trades of this span: they and what is made of them are gaps. */
   lack(symbol: number, fromUs: bigint, toUs: bigint): void {
-    this.#exports.lackTrades(symbol, fromUs, toUs);
+    this.#exports.lackTrades(symbol, fromUs, toUs, 0);
   }
 
   /** What was counted of this span is not what was traded: all bars that it touches are gaps, stored ones to be rebuilt. */
   disprove(symbol: number, fromUs: bigint, toUs: bigint): void {
-    this.#exports.disproveTrades(symbol, fromUs, toUs);
+    this.#exports.lackTrades(symbol, fromUs, toUs, 1);
   }
 
   /** The feed may have lost trades from here on. */

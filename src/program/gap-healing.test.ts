@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
 import type { StoreLink } from '../actors/kline-persistence/store-link.ts';
-import { compileIntervals } from '../protocols/kline.ts';
 import { binance } from '../venues/binance/index.ts';
 import { bitstamp } from '../venues/bitstamp/index.ts';
 import type { Venue } from '../venues/venue.ts';
@@ -43,7 +42,7 @@ const options = {
     ...{ nowUs: () => NOW_US, tell: async () => true },
   }),
   symbols: new KlineSymbols(),
-  plan: () => compileIntervals(['1m']),
+  intervals: () => ['1m'],
 };
 
 describe('stored gaps', () => {

@@ -2,7 +2,7 @@ import { GapHealer, type HealStats } from '../actors/kline-backfill/gap-healer.t
 import { LossCheck } from '../actors/kline-backfill/loss-check.ts';
 import type { KlineStore } from '../actors/kline-persistence/store.ts';
 import type { StoreLink } from '../actors/kline-persistence/store-link.ts';
-import type { IntervalPlan } from '../protocols/kline.ts';
+import { compileIntervals } from '../protocols/kline.ts';
 import type { HealSettings } from '../protocols/topology.ts';
 import { barsOfTrades } from '../venues/bars-of-trades.ts';
 import type { Venue } from '../venues/venue.ts';
@@ -19,7 +19,7 @@ export interface GapHealingOptions {
   readonly repair: (venue: Venue) => RepairerOptions;
   readonly symbols: KlineSymbols;
   /** The intervals that are made; undefined while nobody makes bars. */
-  readonly plan: () => IntervalPlan | undefined;
+  readonly intervals: () => readonly string[] | undefined;
 }
 
 /** Heals stored gaps of the venues that keep a history of their bars or of their trades, each within its own budget. */
@@ -28,7 +28,7 @@ export function gapHealers(venues: readonly Venue[], options: GapHealingOptions)
 }
 
 function healerOf(venue: Venue, options: GapHealingOptions): GapHealer | undefined {
-  const { settings, link, repair, symbols, plan } = options;
+  const { settings, link, repair, symbols, intervals } = options;
   const { facts, history } = venue;
   const bars = history?.bars ?? (history?.windows && barsOfTrades(history.windows, () => repair(venue).nowUs()));
   if (bars === undefined || link === undefined) return undefined;
@@ -42,7 +42,10 @@ function healerOf(venue: Venue, options: GapHealingOptions): GapHealer | undefin
       const symbol = symbols.at(index);
       return symbol?.venue === facts.id ? symbol.symbol : undefined;
     },
-    plan,
+    plan: () => {
+      const names = intervals();
+      return names === undefined ? undefined : compileIntervals(names);
+    },
     nowUs: () => repair(venue).nowUs(),
     nowMs: () => Date.now(),
   };

@@ -8,7 +8,6 @@ import type { HistoryQuery } from '../actors/kline-persistence/store.ts';
 import { READER } from '../kernels/bars.ts';
 import type { HealthPart } from '../protocols/console-api.ts';
 import type { ExchangeStatus, TradeEdge, TradeRoute } from '../protocols/exchange.ts';
-import { compileIntervals, type IntervalPlan } from '../protocols/kline.ts';
 import type { PartitionCommand, PartitionReply } from '../protocols/partition.ts';
 import type {
   PartitionWorkerSettings,
@@ -128,7 +127,7 @@ export class KlinesPlane {
       link: this.#links?.healer,
       repair: (venue) => this.#repairOf(venue),
       symbols: this.symbols,
-      plan: () => planOf([...this.#staffed.values()][0]?.intervals),
+      intervals: () => [...this.#staffed.values()][0]?.intervals,
     });
     this.watch = new KlineWatch({
       symbols: this.symbols,
@@ -395,8 +394,4 @@ export class KlinesPlane {
       },
     };
   }
-}
-
-function planOf(intervals: readonly string[] | undefined): IntervalPlan | undefined {
-  return intervals === undefined ? undefined : compileIntervals(intervals);
 }

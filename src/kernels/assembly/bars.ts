@@ -21,7 +21,7 @@ import { believedEverywhere, closedAnywhere, lengthOf } from './lib/bars-window'
 
 export { tick } from './lib/bars-window';
 export {
-  addSymbol, asideAddress, attachReaders, cellBytes, commitSnapshot, configure, confirmSymbol, countersAddress, disproveTrades, doubtSymbol, exportSymbol, forgetDeep,
+  addSymbol, asideAddress, attachReaders, cellBytes, commitSnapshot, configure, confirmSymbol, countersAddress, doubtSymbol, exportSymbol, forgetDeep,
   importSymbol, inputAddress, lackTrades, outputAddress, planAddress, removeSymbol, resolveHoles, seedBar,
   seedSequence, snapshot, symbolAddress, symbolCount, symbolIndex, transferAddress, troubledSymbol,
 } from './lib/bars-symbols';

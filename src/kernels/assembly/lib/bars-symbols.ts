@@ -299,16 +299,10 @@ function seedFloor(state: usize, first: u32): void {
   startReaders(state, first);
 }
 
-export function lackTrades(global: u32, from: u64, to: u64): bool {
+export function lackTrades(global: u32, from: u64, to: u64, issued: bool): void {
   const symbol = settledSymbol(global);
-  if (symbol) lack(symbol, from, to);
-  return symbol != 0;
-}
-
-export function disproveTrades(global: u32, from: u64, to: u64): bool {
-  const symbol = settledSymbol(global);
-  if (symbol) disprove(symbol, from, to);
-  return symbol != 0;
+  if (symbol && issued) disprove(symbol, from, to);
+  else if (symbol) lack(symbol, from, to);
 }
 
 /** What came before the last trade, or before the venue last said that there was nothing more, is in no doubt. */
