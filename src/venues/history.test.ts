@@ -1,5 +1,9 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { fromDecimal } from '../protocols/kline.ts';
+import { bitstampHistory } from './bitstamp/history.ts';
 import { VENUES } from './index.ts';
 import { closeAll, connect, START_MS, simulator } from './simulation/rig.ts';
 import { knownVenue, streamName, type Venue } from './venue.ts';
@@ -70,6 +74,18 @@ describe.each(withPart('windows'))('the last trades of %s', (_title, venue) => {
     const { restUrl } = await market(venue);
     expect(await fetch(restUrl, UNKNOWN, 'minute')).toMatchObject({ ok: false, status: expect.any(Number) });
     expect(await fetch('http://127.0.0.1:1', UNKNOWN, 'minute')).toMatchObject({ ok: false, status: 0 });
+  });
+});
+
+describe('the last trades of Bitstamp', () => {
+  it('that are listed twice were traded once', async () => {
+    const trade = (tid: number) => ({ date: '1763000000', tid: String(tid), price: '9', amount: '1', type: '0' });
+    const server = createServer((_, response) => response.end(JSON.stringify([3, 2, 3, 1, 1].map(trade))));
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const answer = await bitstampHistory.windows.fetch(url, { name: 'btcusd', index: 0 }, 'hour');
+    server.close();
+    expect(answer.ok && answer.value.map(({ sequence }) => sequence)).toEqual([1n, 2n, 3n]);
   });
 });
 

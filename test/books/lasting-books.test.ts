@@ -17,6 +17,16 @@ const granted = (channel: string) => `{"event":"bts:subscription_succeeded","cha
 const bitstampBook = (at: number) =>
   `{"data":{"timestamp":"1","microtimestamp":"${at}","bids":[["9","${at}"]],"asks":[["10","1"]]},"channel":"order_book_btcusd","event":"data"}`;
 
+const krakenBook =
+  '{"channel":"book","type":"snapshot","data":[{"symbol":"BTC/USD","bids":[{"price":9,"qty":1}],"asks":[{"price":10,"qty":1}],"timestamp":"2026-01-01T00:00:00.000000Z"}]}';
+const krakenGrants: StandInOptions['answer'] = (text, say) => {
+  const { method, params, req_id: id } = JSON.parse(text) as { method: string; params: object; req_id: number };
+  if (method === 'subscribe') {
+    const result = JSON.stringify({ ...params, symbol: 'BTC/USD', snapshot: true });
+    say(`{"method":"subscribe","req_id":${id},"result":${result},"success":true}`);
+  }
+};
+
 describe('a book', () => {
   it('comes back with a good frame that repeats the number of the last one', async () => {
     const it = await started('bitstamp', {});
@@ -113,25 +123,29 @@ describe('a book', () => {
   });
 
   it('stays with the old connection while the successor has none', async () => {
-    const snapshot =
-      '{"channel":"book","type":"snapshot","data":[{"symbol":"BTC/USD","bids":[{"price":9,"qty":1}],"asks":[{"price":10,"qty":1}],"timestamp":"2026-01-01T00:00:00.000000Z"}]}';
-    const answer: StandInOptions['answer'] = (text, say) => {
-      const { method, params, req_id: id } = JSON.parse(text) as { method: string; params: object; req_id: number };
-      if (method === 'subscribe') {
-        const result = JSON.stringify({ ...params, symbol: 'BTC/USD', snapshot: true });
-        say(`{"method":"subscribe","req_id":${id},"result":${result},"success":true}`);
-      }
-    };
-    const it = await started('kraken', { settings: { trades: false, rotateAfterMs: 300 }, answer });
+    const it = await started('kraken', { settings: { trades: false, rotateAfterMs: 300 }, answer: krakenGrants });
     const first = it.socket;
-    it.say(snapshot);
+    it.say(krakenBook);
     await until(() => it.counting.has('BTC/USD'), 'the book');
     await until(() => it.status().connection.state === 'rotating', 'the successor');
     // Longer than a stream that is silent on both connections is waited for.
     await new Promise((resolve) => setTimeout(resolve, 6_000));
     expect(it.counting.has('BTC/USD')).toBe(true);
     expect([it.status().counters.rotations, first.readyState]).toEqual([0, first.OPEN]);
-    it.say(snapshot);
+    it.say(krakenBook);
     await until(() => it.status().counters.rotations === 1, 'the change');
+  });
+
+  it('leaves when the old connection ends before the successor has one', async () => {
+    const it = await started('kraken', { settings: { trades: false, rotateAfterMs: 300 }, answer: krakenGrants });
+    const first = it.socket;
+    it.say(krakenBook);
+    await until(() => it.counting.has('BTC/USD'), 'the book');
+    await until(() => it.socket !== first && it.status().connection.state === 'rotating', 'the successor');
+    await until(() => it.heard.length === 2, 'what the successor asks for');
+    first.terminate();
+    await until(() => !it.counting.has('BTC/USD'), 'the book to leave');
+    it.say(krakenBook);
+    await until(() => it.counting.has('BTC/USD'), 'the book of the successor');
   });
 });
