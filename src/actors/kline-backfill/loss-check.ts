@@ -4,7 +4,7 @@
 //   a symbol's feed lost something --all repaired since heal.after--> its stored base bars of the minute before
 //     --all as the venue has them--> proven
 //     --not so--> the worker is told, and they are gaps until they are healed
-//     --some still open, or the venue does not answer or does not prove them--> again after 1 2 4 ... 512 turns, then given up and counted
+//     --some still open, or the venue does not answer or does not prove them--> again after 1 2 4 ... 256 turns, then given up and counted
 import {
   type Bar,
   type BarFigures,
@@ -62,7 +62,7 @@ const HELD_BACK_US = 60_000_000n;
 const LOSSES_MAX = 20_000;
 const SPANS_MAX = 64;
 const CHECKS_PER_TURN = 20;
-/** With a turn a minute, the last try is seventeen hours after the first: the venue's longest list is that of a day. */
+/** With a turn a minute, the last try is eight and a half hours after the first: the venue's longest list is that of a day. */
 const TRIES_MAX = 10;
 /** A day of the shortest bars. */
 const PAGES_MAX = 87;
