@@ -1,4 +1,4 @@
-import { WebSocket } from 'ws';
+import { type RawData, WebSocket } from 'ws';
 import { nowNs } from '../../supervision/threads/thread-clock.ts';
 
 export interface ConnectionOptions {
@@ -7,10 +7,11 @@ export interface ConnectionOptions {
   readonly handshakeTimeoutMs: number;
 }
 
-/** What a connection tells its owner. Each call comes with the time of the threads' clock. */
+/** What a connection tells its owner. */
 export interface ConnectionEvents {
   opened(): void;
-  frame(frame: Buffer, receivedNs: number): void;
+  /** Called by the socket itself: each call in between takes time that a frame has not. */
+  readonly frame: (frame: Buffer) => void;
   /** A ping or a pong: the venue's side is there. */
   alive(receivedNs: number): void;
   /** Once, whatever ended it; nothing follows. `isOversized`: it was a frame beyond the limit. */
@@ -50,10 +51,7 @@ export class Connection {
       this.#openedAtNs = nowNs();
       events.opened();
     });
-    this.#socket.on('message', (data) => {
-      // What the venue had sent before it heard of the end is nobody's any more.
-      if (!this.#isClosed) events.frame(data as Buffer, nowNs());
-    });
+    this.#socket.on('message', events.frame as (data: RawData) => void);
     this.#socket.on('ping', (data) => {
       if (this.#socket.bufferedAmount < UNSENT_MAX) this.#socket.pong(data);
       events.alive(nowNs());
@@ -83,16 +81,21 @@ export class Connection {
 
   /** Ends it without a word to its owner. */
   end(): void {
-    this.#isClosed = true;
-    clearTimeout(this.#handshake);
+    this.#hush();
     this.#socket.close(1000);
     setTimeout(() => this.#socket.terminate(), CLOSE_DEADLINE_MS).unref();
   }
 
-  #close(reason: string, isOversized = false): void {
-    if (this.#isClosed) return;
+  /** What the venue had sent before it heard of the end is nobody's any more. */
+  #hush(): void {
     this.#isClosed = true;
     clearTimeout(this.#handshake);
+    this.#socket.off('message', this.#events.frame as (data: RawData) => void);
+  }
+
+  #close(reason: string, isOversized = false): void {
+    if (this.#isClosed) return;
+    this.#hush();
     this.#events.closed(reason, isOversized);
     this.#socket.terminate();
   }

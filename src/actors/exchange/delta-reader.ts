@@ -22,7 +22,7 @@ import { DECIMALS_DEFAULT } from '../../protocols/book-layout.ts';
 import { type DepthSync, receiveDiff, receiveSnapshot, UNSYNCED } from '../../venues/depth-sync.ts';
 import { fetchWhole } from '../../venues/rest.ts';
 import type { Walker } from '../../venues/venue.ts';
-import type { FrameSource } from './link.ts';
+import type { FrameSource } from './frame-source.ts';
 import { refusalCode } from './refusals.ts';
 import type { Stream } from './stream.ts';
 import type { BookTarget } from './targets.ts';
@@ -35,12 +35,12 @@ const REFETCH_MAX_MS = 30_000;
 const FETCHES_MAX = 10;
 const RETRY_AFTER_MAX_MS = 600_000;
 
-export interface DeltaReaderOptions<Source extends FrameSource> {
+export interface DeltaReaderOptions {
   readonly walker: Walker;
-  readonly restUrl: string;
+  readonly restUrl: string | undefined;
   readonly books: BookTarget | undefined;
   onCovered(stream: Stream, atNs: number): void;
-  onBroken(source: Source, stream: Stream, reason: string): void;
+  onBroken(source: FrameSource, stream: Stream, reason: string): void;
   /** A snapshot could not be fetched; it is tried again. */
   onSnapshotFailed(reason: string): void;
 }
@@ -61,16 +61,19 @@ interface Following {
 }
 
 /** The incremental books of one connection. */
-export class DeltaReader<Source extends FrameSource> {
-  readonly #options: DeltaReaderOptions<Source>;
-  readonly #source: Source;
+export class DeltaReader {
+  readonly #options: DeltaReaderOptions;
+  readonly #source: FrameSource;
   readonly #kernel: DecodeKernel;
   readonly #books = new Map<number, Following>();
+  /** Diffs are worth nothing without a snapshot that is fetched. */
+  readonly #standsOnRest: boolean;
 
-  constructor(options: DeltaReaderOptions<Source>, source: Source, kernel: DecodeKernel) {
+  constructor(options: DeltaReaderOptions, source: FrameSource, kernel: DecodeKernel) {
     this.#options = options;
     this.#source = source;
     this.#kernel = kernel;
+    this.#standsOnRest = options.walker.snapshot !== undefined && options.restUrl !== undefined;
   }
 
   /** Begins, or begins anew, the book of a stream. */
@@ -96,7 +99,7 @@ export class DeltaReader<Source extends FrameSource> {
       const book = this.#books.get(deltas.getUint32(at + DELTA_ROUTE, true));
       if (book === undefined || book.isOut) continue;
       const isSnapshot = (deltas.getUint32(at + DELTA_FLAGS, true) & DELTA_IS_SNAPSHOT) !== 0;
-      if (this.#options.walker.snapshot !== undefined && !isSnapshot) {
+      if (this.#standsOnRest && !isSnapshot) {
         if (!this.#isNextDiff(book, at, frame)) continue;
       } else if (!isSnapshot && !book.isFollowing) continue;
       this.#apply(book, index, receivedNs);
@@ -193,7 +196,7 @@ export class DeltaReader<Source extends FrameSource> {
   }
 
   async #fetch(book: Following): Promise<void> {
-    const url = this.#options.walker.snapshot!.url(this.#options.restUrl, book.stream.mapped.symbol);
+    const url = this.#options.walker.snapshot!.url(this.#options.restUrl!, book.stream.mapped.symbol);
     for (let fetches = 0; fetches < FETCHES_MAX; fetches++) {
       book.fetching = new AbortController();
       const answer = await fetchSnapshot(url, book.fetching);

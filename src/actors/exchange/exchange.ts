@@ -18,8 +18,9 @@ import type { Venue } from '../../venues/venue.ts';
 import { Counters } from './counters.ts';
 import type { ExchangeOptions } from './exchange-options.ts';
 import { FrameReader } from './frame-reader.ts';
+import { FrameSource } from './frame-source.ts';
 import { kernelFor } from './kernel.ts';
-import { isOfAge, isPingDue, lifeOf, stateOf } from './life.ts';
+import { connectionStatus, isOfAge, isPingDue, lifeOf } from './life.ts';
 import { Link } from './link.ts';
 import { Redial } from './redial.ts';
 import type { Stream } from './stream.ts';
@@ -32,7 +33,7 @@ const NONE: ReadonlySet<string> = new Set();
 export class Exchange {
   readonly #options: ExchangeOptions;
   readonly #counters = new Counters();
-  readonly #reader: FrameReader<Link>;
+  readonly #reader: FrameReader;
   #settings: ExchangeSettings;
   /** The venue with the operator's patience. */
   #venue: Venue;
@@ -59,10 +60,10 @@ export class Exchange {
       rehearsal: options.rehearsal,
       books: options.books,
       trades: options.trades,
-      onControl: (link, text, atNs) => this.#control(link, text, atNs),
+      onControl: (source, text, atNs) => this.#of(source, (link) => this.#control(link, text, atNs)),
       onCovered: (stream, atNs) => this.#rotate({ kind: 'covered', stream: stream.name, nowNs: atNs }),
-      onBroken: (link, stream, reason) => this.#broken(link, stream, reason),
-      onMissing: (link, reason) => this.#replace(link, reason),
+      onBroken: (source, stream, reason) => this.#of(source, (link) => this.#broken(link, stream, reason)),
+      onMissing: (source, reason) => this.#of(source, (link) => this.#replace(link, reason)),
     });
     this.#reader.route(this.#streams);
     this.#connect(nowNs());
@@ -132,13 +133,7 @@ export class Exchange {
     return {
       path: this.#options.path,
       venue: this.#venue.facts.id,
-      connection: {
-        state: this.#rotation.phase === 'overlapping' ? 'rotating' : stateOf(this.#current),
-        sinceMs: this.#since.ns / NS_PER_MS,
-        url: this.#options.wsUrl,
-        reason: this.#since.reason,
-        provenBy: this.#current?.hasHeartbeat === true ? 'heartbeat' : 'ping',
-      },
+      connection: connectionStatus(this.#current, this.#successor, this.#since, this.#options.wsUrl),
       streams: [...this.#streams.values()].map((stream) => stream.status(now)),
       counters: this.#counters.view(),
       refused: this.#counters.refused,
@@ -151,6 +146,12 @@ export class Exchange {
     return [this.#current, this.#successor].filter((link) => link !== undefined);
   }
 
+  /** What is said of a connection that is gone concerns nobody. */
+  #of(source: FrameSource, act: (link: Link) => void): void {
+    const link = this.#links().find((one) => one.source === source);
+    if (link !== undefined) act(link);
+  }
+
   #connect(now: number): void {
     if (!this.#redial.dial(this.#redial.connection, now)) {
       this.#since = { ns: now, reason: 'the venue allows no more connection attempts in this time' };
@@ -160,27 +161,23 @@ export class Exchange {
     this.#since = { ns: now, reason: 'connecting' };
   }
 
-  #open(role: Link['role']): Link {
-    const { wsUrl } = this.#options;
+  #open(role: FrameSource['role']): Link {
     const { maxFrameBytes, handshakeTimeoutMs } = this.#settings;
-    const link: Link = new Link(
-      role,
-      this.#venue,
-      { url: wsUrl, maxFrameBytes, handshakeTimeoutMs },
-      {
-        opened: () => this.#opened(link),
-        frame: (frame, receivedNs) => this.#reader.read(link, frame, receivedNs),
-        alive: (receivedNs) => {
-          // Who has a heartbeat of its own is held to it: a venue can hang behind a front that still answers pings.
-          if (!link.hasHeartbeat) this.#alive(link, receivedNs);
-        },
-        closed: (reason, isOversized) => {
-          if (isOversized) this.#counters.refuse('TW_FRAME_SIZE', 0, Buffer.alloc(0));
-          this.#lost(link, reason);
-        },
+    const source = new FrameSource(role);
+    this.#reader.attach(source);
+    const options = { url: this.#options.wsUrl, maxFrameBytes, handshakeTimeoutMs };
+    const link: Link = new Link(source, this.#venue, options, {
+      opened: () => this.#opened(link),
+      frame: this.#reader.listener(source),
+      alive: (receivedNs) => {
+        // Who has a heartbeat of its own is held to it: a venue can hang behind a front that still answers pings.
+        if (!link.hasHeartbeat) this.#alive(link, receivedNs);
       },
-    );
-    this.#reader.attach(link);
+      closed: (reason, isOversized) => {
+        if (isOversized) this.#counters.refuse('TW_FRAME_SIZE', 0, Buffer.alloc(0));
+        this.#lost(link, reason);
+      },
+    });
     return link;
   }
 
@@ -200,7 +197,7 @@ export class Exchange {
   #lost(link: Link, reason: string): void {
     if (this.#isClosed) return;
     const now = nowNs();
-    this.#reader.forget(link);
+    this.#reader.forget(link.source);
     if (link === this.#successor) {
       this.#successor = undefined;
       this.#successorFailed(now);
@@ -228,7 +225,7 @@ export class Exchange {
   }
 
   #alive(link: Link, receivedNs: number): void {
-    link.heardNs = receivedNs;
+    link.source.heardNs = receivedNs;
     if (link !== this.#current) return;
     for (const stream of this.#streams.values()) stream.aliveNs = receivedNs;
   }
@@ -240,7 +237,7 @@ export class Exchange {
       this.#replace(link, verdict);
       return;
     }
-    if (link === this.#current) for (const stream of this.#streams.values()) stream.proveAlive(link.heardNs);
+    if (link === this.#current) for (const stream of this.#streams.values()) stream.proveAlive(link.source.heardNs);
     if (link.rejoins.release(now)) this.#desire(link, now);
     this.#subscriptions(link, { kind: 'tick', nowNs: now });
     if (!isPingDue(link, this.#settings.aliveWithinMs, now)) return;
@@ -255,7 +252,7 @@ export class Exchange {
     if (frame.kind === 'heartbeat') link.hasHeartbeat = true;
     if (frame.kind === 'unknown') this.#counters.refuse('TW_FRAME_UNKNOWN', 0, Buffer.from(text));
     this.#alive(link, atNs);
-    if (frame.sequence !== undefined && !this.#reader.isNextFrame(link, frame.sequence)) return;
+    if (frame.sequence !== undefined && !this.#reader.isNextFrame(link.source, frame.sequence)) return;
     this.#subscriptions(link, { kind: 'control', frame, nowNs: atNs });
   }
 
@@ -269,7 +266,7 @@ export class Exchange {
         link.send(effect.text);
         break;
       case 'requested':
-        link.reading?.deltas.resume(effect.stream);
+        link.source.reading?.deltas.resume(effect.stream);
         if (link === this.#current) this.#streams.get(effect.stream)?.requested(now);
         break;
       case 'acked':
@@ -326,7 +323,7 @@ export class Exchange {
   #promote(uncovered: readonly string[], now: number): void {
     const promoted = this.#successor!;
     this.#endLink(this.#current);
-    promoted.role = 'current';
+    promoted.source.role = 'current';
     this.#current = promoted;
     this.#successor = undefined;
     this.#counters.rotations++;
@@ -338,13 +335,13 @@ export class Exchange {
     promoted.refused.clear();
     // What nothing carries on leaves now.
     for (const stream of this.#streams.values()) this.#judge(stream, now);
-    this.#reader.endHandover(promoted, lacking);
+    this.#reader.endHandover(promoted.source, lacking);
   }
 
   #endLink(link: Link | undefined): void {
     if (link === undefined) return;
     link.end();
-    this.#reader.forget(link);
+    this.#reader.forget(link.source);
   }
 
   /** A stream's book cannot be trusted any more. */

@@ -7,32 +7,33 @@ import { TRADE, TRADE_BYTES } from '../../protocols/trade-layout.ts';
 import type { SharedHistogram } from '../../supervision/telemetry/histogram.ts';
 import { nowNs } from '../../supervision/threads/thread-clock.ts';
 import { judgeCounted } from '../../venues/sequence.ts';
-import type { Venue } from '../../venues/venue.ts';
+import type { Venue, Walker } from '../../venues/venue.ts';
 import type { Counters } from './counters.ts';
 import { DeltaReader } from './delta-reader.ts';
-import type { FrameSource } from './link.ts';
+import type { FrameSource } from './frame-source.ts';
 import { refusalCode } from './refusals.ts';
 import type { Rehearsal } from './rehearsal.ts';
 import type { Stream } from './stream.ts';
 import type { BookTarget, TradeTarget } from './targets.ts';
 import { TradeHandovers } from './trade-handover.ts';
 
-export interface FrameReaderOptions<Source extends FrameSource> {
+export interface FrameReaderOptions {
   readonly newKernel: () => DecodeKernel;
   readonly venue: Venue;
-  readonly restUrl: string;
+  /** None where no snapshot is to be fetched for diffs that stand on one. */
+  readonly restUrl: string | undefined;
   readonly counters: Counters;
   /** How long decoding takes, from a frame's arrival. */
   readonly decodeTimes: SharedHistogram | undefined;
   readonly rehearsal: Rehearsal | undefined;
   readonly books: BookTarget | undefined;
   readonly trades: TradeTarget | undefined;
-  onControl(source: Source, text: string, atNs: number): void;
+  onControl(source: FrameSource, text: string, atNs: number): void;
   /** The successor has shown that nothing of this stream can fall between it and the old connection. */
   onCovered(stream: Stream, atNs: number): void;
-  onBroken(source: Source, stream: Stream, reason: string): void;
+  onBroken(source: FrameSource, stream: Stream, reason: string): void;
   /** Frames of the connection are missing, and nobody knows of which streams. */
-  onMissing(source: Source, reason: string): void;
+  onMissing(source: FrameSource, reason: string): void;
 }
 
 /** What a name in a frame stands for: a book, trades, or both. */
@@ -47,7 +48,7 @@ interface Route {
 export interface Reading {
   readonly kernel: DecodeKernel;
   readonly tradeView: DataView;
-  readonly deltas: DeltaReader<FrameSource>;
+  readonly deltas: DeltaReader;
 }
 
 const RENUMBERED_AFTER_NS = 1e9;
@@ -55,11 +56,17 @@ const LOSS_AGAIN_NS = 1e9;
 /** Decoding is timed of one frame in sixteen, the first among them. */
 const TIMED_MASK = 15;
 
-export class FrameReader<Source extends FrameSource> {
-  readonly #options: FrameReaderOptions<Source>;
+export class FrameReader {
+  readonly #options: FrameReaderOptions;
+  // What every frame needs, one step nearer than the options.
+  readonly #walker: Walker;
+  readonly #counters: Counters;
+  readonly #decodeTimes: SharedHistogram | undefined;
+  readonly #rehearsal: Rehearsal | undefined;
+  readonly #books: BookTarget | undefined;
   readonly #routes: Route[] = [];
   #streams: ReadonlyMap<string, Stream> = new Map();
-  readonly #sources = new Set<Source>();
+  readonly #sources = new Set<FrameSource>();
   readonly #handovers: TradeHandovers;
   /** The venue numbers all frames of a connection, so one missing number puts all its books in doubt. */
   readonly #isNumbered: boolean;
@@ -67,14 +74,19 @@ export class FrameReader<Source extends FrameSource> {
   #onlyRoute = NO_ROUTE;
   #onlyScale = DECIMALS_DEFAULT;
 
-  constructor(options: FrameReaderOptions<Source>) {
+  constructor(options: FrameReaderOptions) {
     this.#options = options;
+    this.#walker = options.venue.walker;
+    this.#counters = options.counters;
+    this.#decodeTimes = options.decodeTimes;
+    this.#rehearsal = options.rehearsal;
+    this.#books = options.books;
     this.#isNumbered = Object.values(options.venue.facts.streams).some((one) => one.gapProof === 'connection-sequence');
     this.#handovers = new TradeHandovers((stream, atNs) => options.onCovered(stream, atNs));
   }
 
   /** Makes frames of a source readable. */
-  attach(source: Source): void {
+  attach(source: FrameSource): void {
     const kernel = this.#options.newKernel();
     const { buffer, byteOffset, byteLength } = kernel.trades;
     const { venue, restUrl, books, counters, onCovered, onBroken } = this.#options;
@@ -120,20 +132,24 @@ export class FrameReader<Source extends FrameSource> {
     this.#onlyScale = only?.scale ?? DECIMALS_DEFAULT;
   }
 
-  read(source: Source, frame: Buffer, receivedNs: number): void {
-    const { counters, venue, decodeTimes, rehearsal, books } = this.#options;
-    const reading = source.reading!;
-    const code = venue.walker.decode(reading.kernel, frame, receivedNs, this.#onlyRoute, this.#onlyScale);
-    // A look at the clock holds the book up by half a microsecond when nothing of it is in the caches.
-    const decodedNs = (counters.messages++ & TIMED_MASK) === 0 ? nowNs() : 0;
-    this.#take(source, reading, code, frame, receivedNs);
-    source.heardNs = receivedNs;
-    if (decodedNs > 0) decodeTimes?.record(decodedNs - receivedNs);
-    books?.finish();
-    if (source.dataNs === receivedNs) rehearsal?.see(frame, source);
+  /** What a socket calls with the frames of a source. */
+  listener(source: FrameSource): (frame: Buffer) => void {
+    return (frame) => this.#read(source, frame, nowNs());
   }
 
-  #take(source: Source, reading: Reading, code: number, frame: Buffer, receivedNs: number): void {
+  #read(source: FrameSource, frame: Buffer, receivedNs: number): void {
+    const reading = source.reading!;
+    const code = this.#walker.decode(reading.kernel, frame, receivedNs, this.#onlyRoute, this.#onlyScale);
+    // A look at the clock holds the book up by half a microsecond when nothing of it is in the caches.
+    const decodedNs = (this.#counters.messages++ & TIMED_MASK) === 0 ? nowNs() : 0;
+    this.#take(source, reading, code, frame, receivedNs);
+    source.heardNs = receivedNs;
+    if (decodedNs > 0) this.#decodeTimes?.record(decodedNs - receivedNs);
+    this.#books?.finish();
+    if (source.dataNs === receivedNs) this.#rehearsal?.see(frame, source);
+  }
+
+  #take(source: FrameSource, reading: Reading, code: number, frame: Buffer, receivedNs: number): void {
     if (this.#isNumbered && (code === BOOK_DELTA || code === TRADES)) {
       if (!this.isNextFrame(source, reading.kernel.sequence)) return;
     }
@@ -156,8 +172,8 @@ export class FrameReader<Source extends FrameSource> {
   }
 
   /** Whatever a frame that cannot be read says is missing from now on in the streams that it names. */
-  #refuse(source: Source, reading: Reading, code: ErrorCode, frame: Buffer): void {
-    this.#options.counters.refuse(code, reading.kernel.failedAt, frame);
+  #refuse(source: FrameSource, reading: Reading, code: ErrorCode, frame: Buffer): void {
+    this.#counters.refuse(code, reading.kernel.failedAt, frame);
     const said = this.#options.venue.dialect.classify(frame.toString('utf8'));
     if (said.kind !== 'data') return;
     if (said.sequence !== undefined && !this.isNextFrame(source, said.sequence)) return;
@@ -167,13 +183,13 @@ export class FrameReader<Source extends FrameSource> {
       else if (stream?.kind === 'book-delta') reading.deltas.miss(stream, `a frame was refused: ${code}`);
       else if (stream?.kind === 'book' && source.role === 'current') {
         stream.isBroken = true;
-        this.#options.books?.leaveOut(stream.symbol);
+        this.#books?.leaveOut(stream.symbol);
       }
     }
   }
 
   /** Of a venue that numbers all frames of a connection: false when the frame is old, or proves that others are missing. */
-  isNextFrame(source: Source, sequence: number): boolean {
+  isNextFrame(source: FrameSource, sequence: number): boolean {
     const verdict = judgeCounted(source.frameSequence, sequence);
     if (verdict === 'next') source.frameSequence = sequence;
     if (verdict === 'gap') {
@@ -184,7 +200,7 @@ export class FrameReader<Source extends FrameSource> {
   }
 
   /** A new book goes first; what is noted about it can wait. */
-  #book(source: Source, kernel: DecodeKernel, receivedNs: number): void {
+  #book(source: FrameSource, kernel: DecodeKernel, receivedNs: number): void {
     const stream = this.#routes[kernel.route]?.book;
     if (stream === undefined) return;
     const { sequence } = kernel;
@@ -197,7 +213,7 @@ export class FrameReader<Source extends FrameSource> {
     // The same book again brings back one that a frame which could not be read has put in doubt.
     if (sequence === lastSequence && !stream.isBroken) stream.duplicates++;
     else {
-      this.#options.books?.publish(stream.symbol, kernel.book, stream.countsAfter(receivedNs));
+      this.#books?.publish(stream.symbol, kernel.book, stream.countsAfter(receivedNs));
       stream.isBroken = false;
     }
     stream.lastSequence = sequence;
@@ -215,7 +231,7 @@ export class FrameReader<Source extends FrameSource> {
     return true;
   }
 
-  #trades(source: Source, { kernel, tradeView: view }: Reading, receivedNs: number): void {
+  #trades(source: FrameSource, { kernel, tradeView: view }: Reading, receivedNs: number): void {
     source.dataNs = receivedNs;
     const { trades, count } = kernel;
     for (let trade = 0; trade < count; trade++) {
@@ -225,7 +241,7 @@ export class FrameReader<Source extends FrameSource> {
       stream.heard(receivedNs);
       if (!this.#isNext(source, stream, view.getBigUint64(offset + TRADE.sequence, true), receivedNs)) continue;
       if (this.#tellLoss(stream, receivedNs) && this.#write(stream, trades, offset)) continue;
-      this.#options.counters.tradesRefused++;
+      this.#counters.tradesRefused++;
       stream.hasUntoldLoss = true;
     }
   }
@@ -252,7 +268,7 @@ export class FrameReader<Source extends FrameSource> {
   }
 
   /** Passes a trade on once, whichever connection brings it first; holes are counted, and repaired by who sums the bars. */
-  #isNext(source: Source, stream: Stream, sequence: bigint, receivedNs: number): boolean {
+  #isNext(source: FrameSource, stream: Stream, sequence: bigint, receivedNs: number): boolean {
     const verdict = this.#handovers.admit(source.role, stream, sequence, receivedNs);
     if (verdict !== undefined) {
       if (verdict === 'duplicate') stream.duplicates++;
@@ -262,14 +278,14 @@ export class FrameReader<Source extends FrameSource> {
     const last = stream.lastTrade;
     if (sequence <= last) {
       // Where ids leave numbers out, an older one may be late and not a duplicate: whoever sums them remembers more.
-      const isSparse = stream.facts.gapProof === 'ordered-trade-id';
+      const isSparse = stream.gapProof === 'ordered-trade-id';
       if (isSparse && sequence !== last) return true;
       if (isSparse || !this.#isRenumbered(stream, receivedNs)) {
         stream.duplicates++;
         return false;
       }
     }
-    if (last > 0n && sequence > last + 1n && stream.facts.gapProof === 'dense-trade-id') stream.gaps++;
+    if (last > 0n && sequence > last + 1n && stream.gapProof === 'dense-trade-id') stream.gaps++;
     stream.lastTrade = sequence;
     stream.behindNs = 0;
     return true;
@@ -281,7 +297,7 @@ export class FrameReader<Source extends FrameSource> {
   }
 
   /** The successor is the connection now. `uncovered` streams may have a hole. */
-  endHandover(source: Source, uncovered: readonly Stream[]): void {
+  endHandover(source: FrameSource, uncovered: readonly Stream[]): void {
     this.#handovers.end();
     for (const stream of uncovered) {
       stream.gaps++;
@@ -291,7 +307,7 @@ export class FrameReader<Source extends FrameSource> {
   }
 
   /** The connection is gone, and with it the books that stood on its frames. */
-  forget(source: Source): void {
+  forget(source: FrameSource): void {
     if (source.role === 'successor') this.#handovers.forget();
     source.reading?.deltas.close();
     this.#sources.delete(source);

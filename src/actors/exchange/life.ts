@@ -1,3 +1,4 @@
+import type { ConnectionStatus } from '../../protocols/exchange.ts';
 import type { ConnectionLimits } from '../../protocols/venue.ts';
 import { ASKED_WITHIN } from '../../venues/patience.ts';
 import type { Link } from './link.ts';
@@ -8,15 +9,26 @@ const NS_PER_MS = 1e6;
 const TIMERS_MISSED = 3;
 const PING_AFTER_MS = 15_000;
 
-export function stateOf(link: Link | undefined): 'waiting' | 'connecting' | 'open' {
-  if (link === undefined) return 'waiting';
-  return link.openedAtNs > 0 ? 'open' : 'connecting';
+export function connectionStatus(
+  current: Link | undefined,
+  successor: Link | undefined,
+  since: { readonly ns: number; readonly reason: string },
+  url: string,
+): ConnectionStatus {
+  const provenBy = current?.hasHeartbeat === true ? 'heartbeat' : 'ping';
+  return { state: stateOf(current, successor), sinceMs: since.ns / NS_PER_MS, url, reason: since.reason, provenBy };
+}
+
+function stateOf(current: Link | undefined, successor: Link | undefined): ConnectionStatus['state'] {
+  if (successor !== undefined) return 'rotating';
+  if (current === undefined) return 'waiting';
+  return current.openedAtNs > 0 ? 'open' : 'connecting';
 }
 
 /** Whether an open connection still serves; otherwise why it should be replaced. */
 export function lifeOf(link: Link, streams: Iterable<Stream>, nowNs: number): 'alive' | (string & {}) {
-  const heardNs = Math.max(link.heardNs, link.openedAtNs);
-  const dataNs = Math.max(link.dataNs, link.openedAtNs);
+  const heardNs = Math.max(link.source.heardNs, link.openedAtNs);
+  const dataNs = Math.max(link.source.dataNs, link.openedAtNs);
   let evidenceMs = Number.POSITIVE_INFINITY;
   let dataMs = Number.POSITIVE_INFINITY;
   for (const { facts } of streams) {
@@ -32,7 +44,7 @@ export function lifeOf(link: Link, streams: Iterable<Stream>, nowNs: number): 'a
 /** Whether a venue that pings us is to be asked for a sign of life of its own, because it has been silent. */
 export function isPingDue(link: Link, aliveWithinMs: number | null, nowNs: number): boolean {
   const afterMs = Math.min(PING_AFTER_MS, (aliveWithinMs ?? Number.POSITIVE_INFINITY) / ASKED_WITHIN);
-  return nowNs - Math.max(link.heardNs, link.pingedNs, link.openedAtNs) >= afterMs * NS_PER_MS;
+  return nowNs - Math.max(link.source.heardNs, link.pingedNs, link.openedAtNs) >= afterMs * NS_PER_MS;
 }
 
 /** Whether it is time for a successor: at the operator's wish, else a quarter of an hour before the venue would end it. */

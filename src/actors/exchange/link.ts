@@ -7,31 +7,15 @@ import {
 } from '../../venues/subscriptions.ts';
 import type { Venue } from '../../venues/venue.ts';
 import { Connection, type ConnectionEvents, type ConnectionOptions } from './connection.ts';
-import type { Reading } from './frame-reader.ts';
+import type { FrameSource } from './frame-source.ts';
 import { Rejoins } from './rejoins.ts';
 
-/** What frames come from, as far as their reader is concerned. */
-export interface FrameSource {
-  readonly role: 'current' | 'successor';
-  /** The last sign of life of any kind, and the last market data. */
-  heardNs: number;
-  dataNs: number;
-  /** The number of its last frame, where the venue counts them over all streams of a connection. */
-  frameSequence: number | undefined;
-  /** How its frames are read; its incremental books are its own. */
-  reading: Reading | undefined;
-}
-
 /** A connection with what is subscribed on it. The successor becomes the current one when it takes over. */
-export class Link implements FrameSource {
-  role: 'current' | 'successor';
-  heardNs = 0;
-  dataNs = 0;
+export class Link {
+  readonly source: FrameSource;
   pingedNs = 0;
   /** The venue has sent a heartbeat of its own on this connection. */
   hasHeartbeat = false;
-  frameSequence: number | undefined;
-  reading: Reading | undefined;
   readonly rejoins = new Rejoins();
   /** Streams that the venue has granted here, and those that it has refused to a successor. */
   readonly acked = new Set<string>();
@@ -40,8 +24,8 @@ export class Link implements FrameSource {
   readonly #protocol: SubscriptionProtocol;
   #subscriptions: Subscriptions = NO_SUBSCRIPTIONS;
 
-  constructor(role: Link['role'], venue: Venue, options: ConnectionOptions, events: ConnectionEvents) {
-    this.role = role;
+  constructor(source: FrameSource, venue: Venue, options: ConnectionOptions, events: ConnectionEvents) {
+    this.source = source;
     this.#protocol = subscriptionProtocol(venue.facts, venue.dialect);
     this.#connection = new Connection(options, events);
   }

@@ -1,19 +1,12 @@
 // V8 interprets what it has not run some thousand times, and a feed of ten frames a second is read by interpreted code for
 // a quarter of an hour: slowly, and with long tails. So the first books and trades of a life are read again and again, into
 // memory of their own, a few between real ones, until the path is compiled.
-
-import { MERGER_TURN } from '../../protocols/merge-layout.ts';
-import { BOOK_BUCKETS } from '../../supervision/telemetry/buckets.ts';
-import { openHistogram } from '../../supervision/telemetry/telemetry.ts';
-import { nowNs } from '../../supervision/threads/thread-clock.ts';
-import type { Venue } from '../../venues/venue.ts';
-import { BookWriter, createBooks } from '../merger/book-memory.ts';
-import { Counters } from './counters.ts';
-import { FrameReader } from './frame-reader.ts';
-import { kernelFor } from './kernel.ts';
-import type { FrameSource } from './link.ts';
-import type { Stream } from './stream.ts';
-import { TradeWriter } from './trade-writer.ts';
+//
+// Compiled code knows only what it has seen, and V8 throws it away when something else comes: an object of another shape, a second
+// function where it knew one, a line that never ran. So a stage is made of the same classes as the real thing, there are two of them,
+// used by turns, and what seldom happens is rehearsed as well. rehearsal.test.ts shows that what was compiled stays.
+import type { FrameSource } from './frame-source.ts';
+import { RehearsalStage, type StageOptions } from './rehearsal-stage.ts';
 
 const FRAMES = 8;
 /** After about so many calls V8 has compiled even the small functions. */
@@ -21,13 +14,8 @@ const READS = 10_000;
 /** It takes at most a tenth of a second: a venue that begins with a book of megabytes sends enough to be compiled without. */
 const BYTES = 64 << 20;
 
-export interface RehearsalOptions {
-  readonly venue: Venue;
-  /** Streams of its own; all their books go to the one place that it has. */
-  readonly streams: ReadonlyMap<string, Stream>;
-  readonly frameBytes: number;
-  readonly depth: number;
-}
+/** Frames without market data come too, on some venues every second. */
+const SAYING_NOTHING = Buffer.from('{}');
 
 interface KeptFrame {
   readonly frame: Buffer;
@@ -36,12 +24,13 @@ interface KeptFrame {
 }
 
 export class Rehearsal {
-  readonly #options: RehearsalOptions;
-  #frames: KeptFrame[] = [];
+  readonly #options: StageOptions;
+  /** One array for good: a field that is set anew undoes what was compiled while it had one value. */
+  readonly #frames: KeptFrame[] = [];
   #readsLeft = READS;
   #bytesLeft = BYTES;
 
-  constructor(options: RehearsalOptions) {
+  constructor(options: StageOptions) {
     this.#options = options;
   }
 
@@ -51,55 +40,31 @@ export class Rehearsal {
 
   /** Shows it a frame of market data that was just read. */
   see(frame: Buffer, { frameSequence }: FrameSource): void {
-    if (this.#frames.length === FRAMES || this.isOver) return;
+    if (this.isOver || this.#frames.length === FRAMES) return;
     this.#frames.push({ frame, follows: frameSequence === undefined ? undefined : frameSequence - 1 });
     if (this.#frames.length === FRAMES) this.#then(() => this.#begin());
   }
 
   #begin(): void {
-    const { venue, streams, frameBytes, depth } = this.#options;
-    const words = new SharedArrayBuffer(4096);
-    const plan = { venues: [venue.facts.id], symbols: [''], depth };
-    const reader = new FrameReader<FrameSource>({
-      newKernel: () => kernelFor(streams.values(), frameBytes, depth),
-      venue: { ...venue, walker: { ...venue.walker, snapshot: undefined } },
-      restUrl: '',
-      counters: new Counters(),
-      decodeTimes: openHistogram({ buffer: words, at: 1024 }, BOOK_BUCKETS),
-      rehearsal: undefined,
-      // No merger comes here, so each book is merged where it is read: that is rehearsed too.
-      books: new BookWriter(createBooks(plan, { buffer: words, at: 0 }, false), venue.facts.id, MERGER_TURN),
-      trades: new TradeWriter([]),
-      onControl: () => {},
-      onCovered: () => {},
-      onBroken: () => {},
-      onMissing: () => {},
-    });
-    const source: FrameSource = {
-      role: 'current',
-      heardNs: 0,
-      dataNs: 0,
-      frameSequence: undefined,
-      reading: undefined,
-    };
-    reader.attach(source);
-    reader.route(streams);
-    this.#round(reader, source);
+    const spinning = new RehearsalStage(this.#options, this, true, () => {});
+    const sleeping = new RehearsalStage(this.#options, this, false, () => {});
+    this.#round([spinning, sleeping], 0);
   }
 
-  #round(reader: FrameReader<FrameSource>, source: FrameSource): void {
-    for (const stream of this.#options.streams.values()) {
-      stream.lastSequence = 0;
-      stream.lastTrade = 0n;
-    }
-    for (const { frame, follows } of this.#frames) {
-      source.frameSequence = follows;
-      reader.read(source, frame, nowNs());
+  #round(stages: readonly RehearsalStage[], number: number): void {
+    const stage = stages[number % stages.length]!;
+    stage.drain();
+    // Every second round of a stage reads what it has read before.
+    if (number % 4 < 2) stage.clear();
+    stage.read(SAYING_NOTHING, undefined);
+    for (const [index, { frame, follows }] of this.#frames.entries()) {
+      if (index === FRAMES - 1) stage.readBesideStranger(frame, follows);
+      else stage.read(frame, follows);
       this.#readsLeft--;
       this.#bytesLeft -= frame.length;
     }
-    if (this.isOver) this.#frames = [];
-    else this.#then(() => this.#round(reader, source));
+    if (this.isOver) this.#frames.length = 0;
+    else this.#then(() => this.#round(stages, number + 1));
   }
 
   /** Between real frames. A rehearsal that fails, for want of memory perhaps, is given up: the real thing does not need it. */
@@ -109,7 +74,7 @@ export class Rehearsal {
         step();
       } catch {
         this.#readsLeft = 0;
-        this.#frames = [];
+        this.#frames.length = 0;
       }
     });
   }

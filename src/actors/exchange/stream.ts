@@ -9,6 +9,7 @@ import type {
   StreamKind,
 } from '../../protocols/venue.ts';
 import { isUsable, judgeFeed } from '../../venues/feed.ts';
+import { NEVER } from './frame-source.ts';
 
 const RETRY_MIN_MS = 5_000;
 const RETRY_MAX_MS = 300_000;
@@ -21,25 +22,27 @@ export class Stream implements FeedEvidence {
   readonly name: string;
   readonly kind: StreamKind;
   facts: StreamFacts;
+  /** As the facts have it: each trade asks. */
+  gapProof: StreamFacts['gapProof'];
   #patienceMs: number;
   #isRefused = false;
   /** Index of the instrument in the merged book; -1 for streams that are not merged. */
   readonly symbol: number;
   readonly mapped: MappedSymbol;
 
-  requestedNs = 0;
-  ackedNs = 0;
-  firstFrameNs = 0;
-  lastFrameNs = 0;
-  aliveNs = 0;
-  downNs = 0;
+  requestedNs = NEVER;
+  ackedNs = NEVER;
+  firstFrameNs = NEVER;
+  lastFrameNs = NEVER;
+  aliveNs = NEVER;
+  downNs = NEVER;
   downReason = 'not requested yet';
 
   /** The venue's number of the last frame or trade that was passed on. */
-  lastSequence = 0;
+  lastSequence = NEVER;
   lastTrade = 0n;
   /** Since when its frames have carried older numbers than one that was passed on; 0 while they do not. */
-  behindNs = 0;
+  behindNs = NEVER;
   /** Its book cannot be trusted until it is rebuilt. */
   isBroken = false;
   frames = 0;
@@ -49,10 +52,10 @@ export class Stream implements FeedEvidence {
   lost = 0;
   /** Trades may be missing, and whoever sums them has not been told; a stream that begins does not know what was before. */
   hasUntoldLoss = true;
-  lossToldNs = 0;
+  lossToldNs = NEVER;
   /** Requests made anew because the stream was silent, since it last flowed; and when the next one may be made. */
   retries = 0;
-  retryNs = 0;
+  retryNs = NEVER;
   phase: FeedPhase = 'down';
   reason: FeedReason = 'down';
 
@@ -60,6 +63,7 @@ export class Stream implements FeedEvidence {
     this.name = name;
     this.kind = kind;
     this.facts = facts;
+    this.gapProof = facts.gapProof;
     this.#patienceMs = patienceOf(facts);
     this.symbol = symbol;
     this.mapped = mapped;
@@ -78,6 +82,7 @@ export class Stream implements FeedEvidence {
   /** The same stream, judged by other facts from now on. */
   with(facts: StreamFacts): this {
     this.facts = facts;
+    this.gapProof = facts.gapProof;
     this.#patienceMs = patienceOf(facts);
     return this;
   }

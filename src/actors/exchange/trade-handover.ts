@@ -1,7 +1,7 @@
 // The hand-over of trade streams while two connections overlap. Both bring the same trades in the same order, so from the
 // trade on that both have brought, whichever is first may deliver. Until then only the old connection does.
 import { admit, beginHandover, endHandover, type Handover } from '../../venues/rotation.ts';
-import type { Link } from './link.ts';
+import type { FrameSource } from './frame-source.ts';
 import type { Stream } from './stream.ts';
 
 /** Where ids have holes, only a trade that both connections brought proves that nothing fell between them. */
@@ -46,14 +46,20 @@ export class TradeHandovers {
   }
 
   /** Undefined where the stream is not being handed over. */
-  admit(role: Link['role'], stream: Stream, sequence: bigint, atNs: number): TradeVerdict | undefined {
+  admit(role: FrameSource['role'], stream: Stream, sequence: bigint, atNs: number): TradeVerdict | undefined {
     const dense = this.#dense.get(stream);
     if (dense !== undefined) return this.#admitDense(dense, role, stream, sequence, atNs);
     const ordered = this.#ordered.get(stream);
     return ordered === undefined ? undefined : this.#admitOrdered(ordered, role, stream, sequence, atNs);
   }
 
-  #admitDense(handover: Handover, role: Link['role'], stream: Stream, sequence: bigint, atNs: number): TradeVerdict {
+  #admitDense(
+    handover: Handover,
+    role: FrameSource['role'],
+    stream: Stream,
+    sequence: bigint,
+    atNs: number,
+  ): TradeVerdict {
     const from = role === 'successor' ? 'successor' : 'old';
     const [next, verdict] = admit(handover, from, sequence, sequence);
     this.#dense.set(stream, next);
@@ -64,7 +70,7 @@ export class TradeHandovers {
 
   #admitOrdered(
     handover: OrderedHandover,
-    role: Link['role'],
+    role: FrameSource['role'],
     stream: Stream,
     sequence: bigint,
     atNs: number,
