@@ -1,3 +1,4 @@
+import type { NamedBar } from '../actors/kline-persistence/rows.ts';
 import { StoreLink } from '../actors/kline-persistence/store-link.ts';
 import type { ServerAvailability } from '../servers/index.ts';
 import { wallUs } from './venue-times.ts';
@@ -9,10 +10,19 @@ export interface BarLinks {
   readonly healer: StoreLink;
 }
 
-/** Undefined where nothing is stored. */
-export function linksTo(postgres: ServerAvailability): BarLinks | undefined {
+/** Undefined where nothing is stored. `onHealed` hears of bars that another process has replaced. */
+export function linksTo(
+  postgres: ServerAvailability,
+  onHealed: (bars: readonly NamedBar[]) => void,
+): BarLinks | undefined {
   if (postgres.state !== 'up') return undefined;
   const { url } = postgres;
-  const link = (prepares: boolean) => new StoreLink({ url, prepares, nowUs: () => BigInt(wallUs()) });
-  return { writer: link(true), readers: link(false), healer: link(false) };
+  const nowUs = () => BigInt(wallUs());
+  const writer: StoreLink = new StoreLink({
+    ...{ url, prepares: true, nowUs },
+    // Who cannot read them now still finds them in the history.
+    onHealed: (news) => void writer.use((store) => store.healed(news)).then(onHealed, () => undefined),
+  });
+  const reader = () => new StoreLink({ url, prepares: false, nowUs });
+  return { writer, readers: reader(), healer: reader() };
 }

@@ -30,7 +30,7 @@ const keeping = (id: string, isWell: boolean): Venue => ({
 
 const store = {
   gaps: async () => ({ bars: [{ symbol: 'BTC', interval: '1m', openUs: NOW_US - 10n * MINUTE_US }], total: 1 }),
-  fill: async (bars: readonly { readonly venue: string }[]) => bars.length,
+  fill: async (bars: readonly { readonly venue: string }[]) => bars,
 };
 const link = { use: (work: (one: typeof store) => unknown) => work(store), close: async () => {} };
 
@@ -42,6 +42,7 @@ const options = {
     ...{ nowUs: () => NOW_US, tell: async () => true },
   }),
   symbols: new KlineSymbols(),
+  onRevised: () => {},
   intervals: () => ['1m'],
 };
 

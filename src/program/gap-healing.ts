@@ -1,5 +1,6 @@
 import { GapHealer, type HealStats } from '../actors/kline-backfill/gap-healer.ts';
 import { LossCheck } from '../actors/kline-backfill/loss-check.ts';
+import type { NamedBar } from '../actors/kline-persistence/rows.ts';
 import type { KlineStore } from '../actors/kline-persistence/store.ts';
 import type { StoreLink } from '../actors/kline-persistence/store-link.ts';
 import { compileIntervals } from '../protocols/kline.ts';
@@ -18,6 +19,8 @@ export interface GapHealingOptions {
   readonly link: StoreLink | undefined;
   readonly repair: (venue: Venue) => RepairerOptions;
   readonly symbols: KlineSymbols;
+  /** These bars have a new revision where they are stored. */
+  readonly onRevised: (bars: readonly NamedBar[]) => void;
   /** The intervals that are made; undefined while nobody makes bars. */
   readonly intervals: () => readonly string[] | undefined;
 }
@@ -57,6 +60,7 @@ function healerOf(venue: Venue, options: GapHealingOptions): GapHealer | undefin
     ...common,
     ...(isSparse && { losses: new LossCheck({ ...common, disprove }) }),
     settings,
+    onRevised: options.onRevised,
     release: () => link.close(),
     taken: (symbol, { fromUs, toUs }) =>
       void repair(venue).tell(symbol, { kind: 'rebuild-taken', symbol, fromUs, toUs }),

@@ -114,7 +114,8 @@ export class KlinesPlane {
       }),
       stored: (query) => this.#stored(query),
     });
-    this.#links = linksTo(options.postgres);
+    const onRevised = (bars: readonly NamedBar[]) => this.live.takeHealed(bars);
+    this.#links = linksTo(options.postgres, onRevised);
     this.#spill = new BarSpill({ settings: options.spill });
     this.#recoveries = recoveries(VENUES, {
       link: this.#links?.writer,
@@ -126,7 +127,7 @@ export class KlinesPlane {
       settings: () => this.#manager!.heal,
       link: this.#links?.healer,
       repair: (venue) => this.#repairOf(venue),
-      symbols: this.symbols,
+      ...{ symbols: this.symbols, onRevised },
       intervals: () => [...this.#staffed.values()][0]?.intervals,
     });
     this.watch = new KlineWatch({

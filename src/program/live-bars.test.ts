@@ -55,6 +55,38 @@ describe('who listens to live bars', () => {
     expect(live.series('binance', 'BTCUSDT', '1s')).toEqual([read]);
   });
 
+  it('hears of bars that were replaced in the table, and of nothing lower or other afterwards', () => {
+    const live = new LiveBars(true);
+    const heard = heardBy(live);
+    const healed = bar(1n, { closed: true, revision: 3 });
+    const series = () => live.series('binance', 'BTCUSDT', '1s').map((named) => named.bar);
+    live.take([closed, open]);
+    live.takeHealed([{ ...healed, bar: { ...healed.bar, nextSequence: 0n, trades: 9n } }]);
+    expect(heard.at(-1)!.bar).toMatchObject({ revision: 3, trades: 9n });
+    // A worker that begins anew goes on from where its trades stood.
+    expect(series()).toMatchObject([open.bar, { revision: 3, trades: 9n, nextSequence: 1n }]);
+    for (const late of [closed, revised, healed]) {
+      live.take([late]);
+      live.takeStored([late]);
+    }
+    live.takeHealed([revised]);
+    expect(heard).toHaveLength(3);
+    expect(series()).toMatchObject([open.bar, { revision: 3, trades: 9n }]);
+    const next = bar(1n, { closed: true, revision: 4 });
+    live.take([next]);
+    live.takeHealed([healed]);
+    live.takeStored([next]);
+    expect(heard.slice(3)).toEqual([next]);
+  });
+
+  it('hears of an old bar that was replaced, which is nothing that a worker could go on from', () => {
+    const live = new LiveBars(true);
+    const heard = heardBy(live);
+    live.takeHealed([revised]);
+    expect(heard).toEqual([revised]);
+    expect(live.tail('binance', 'BTCUSDT', ['1s'])).toEqual([]);
+  });
+
   it('hears of revisions at once where nothing is stored', () => {
     const live = new LiveBars(false);
     const heard = heardBy(live);

@@ -8,6 +8,9 @@ const BARS_KEPT = 100_000;
 const PER_SERIES_MIN = 4;
 const PER_SERIES_MAX = 500;
 
+/** Revised bars whose last told revision is known. Workers amend only what is younger than that. */
+const REVISIONS_KEPT = 100_000;
+
 /**
  * The newest bars of every symbol and interval, as the workers last told them, and whoever wants to hear of changes.
  *
@@ -18,6 +21,8 @@ export class LiveBars {
   readonly #isStored: boolean;
   readonly #series = new Map<string, Map<bigint, NamedBar>>();
   readonly #told = new Map<string, NamedBar>();
+  /** The highest revision that was told of each closed bar, where that is not its first. */
+  readonly #revisions = new Map<string, number>();
   readonly #listeners = new Set<BarListener>();
 
   constructor(isStored: boolean) {
@@ -25,16 +30,39 @@ export class LiveBars {
   }
 
   take(bars: readonly NamedBar[]): void {
-    if (bars.length === 0) return;
-    for (const named of bars) this.#keep(named);
-    this.#tell(this.#isStored ? bars.filter((named) => !isRevised(named)) : bars);
+    const news = bars.filter((named) => !named.bar.closed || !this.#isTold(named));
+    for (const named of news) this.#keep(named);
+    this.#tell(this.#isStored ? news.filter((named) => !isRevised(named)) : news);
   }
 
   /** These bars are stored, or in the spill. Some may be what a worker had shown before it ended, older than what was read to be stored. */
   takeStored(bars: readonly NamedBar[]): void {
-    const news = bars.filter((named) => isRevised(named) && !this.#isOutdated(named));
+    const news = bars.filter((named) => isRevised(named) && !this.#isOutdated(named) && !this.#isTold(named));
     for (const named of news) this.#keep(named);
     this.#tell(news);
+  }
+
+  /**
+   * These bars were replaced where they are stored. Their worker does not know, and may show further revisions of its own: what is not above
+   * these is not stored, and not told.
+   */
+  takeHealed(bars: readonly NamedBar[]): void {
+    const news = bars.filter((named) => !this.#isTold(named));
+    for (const named of news) this.#replace(named);
+    this.#tell(news);
+  }
+
+  #isTold({ venue, symbol, bar }: NamedBar): boolean {
+    return bar.revision <= (this.#revisions.get(`${keyOf(venue, symbol, bar.interval)} ${bar.openUs}`) ?? 0);
+  }
+
+  /** Only what is there is replaced: a worker that begins anew goes on from these bars, and from where its trades stood. */
+  #replace({ venue, symbol, bar }: NamedBar): void {
+    const windows = this.#series.get(keyOf(venue, symbol, bar.interval));
+    const known = windows?.get(bar.openUs)?.bar;
+    if (known === undefined || known.revision > bar.revision) return;
+    const { nextSequence, symbol: index } = known;
+    windows!.set(bar.openUs, { venue, symbol, bar: { ...bar, nextSequence, symbol: index } });
   }
 
   #isOutdated({ venue, symbol, bar }: NamedBar): boolean {
@@ -46,9 +74,16 @@ export class LiveBars {
     if (bars.length === 0) return;
     for (const named of bars) {
       const key = keyOf(named.venue, named.symbol, named.bar.interval);
+      if (isRevised(named)) this.#noteRevision(`${key} ${named.bar.openUs}`, named.bar.revision);
       if (named.bar.openUs >= (this.#told.get(key)?.bar.openUs ?? 0n)) this.#told.set(key, named);
     }
     for (const listener of this.#listeners) listener(bars);
+  }
+
+  #noteRevision(key: string, revision: number): void {
+    this.#revisions.delete(key);
+    this.#revisions.set(key, revision);
+    if (this.#revisions.size > REVISIONS_KEPT) this.#revisions.delete(this.#revisions.keys().next().value!);
   }
 
   /** The newest bar of a series that listeners were told of. */

@@ -79,7 +79,10 @@ describe('the klines table', () => {
       [],
     );
     const span = { venue: 'binance', fromUs: bar(1).closeUs, toUs: bar(4).openUs };
-    expect(await store.markGaps({ ...span, symbol: 'MARKED', intervals: ['1m'] })).toBe(2);
+    const marked = await store.markGaps({ ...span, symbol: 'MARKED', intervals: ['1m'] });
+    const gapped = [1, 3].map((minute) => named('MARKED', bar(minute, { quality: 'gap', revision: 2 })));
+    expect(marked).toEqual(expect.arrayContaining(gapped));
+    expect(marked).toHaveLength(2);
     const query = { venue: 'binance', fromUs: bar(0).openUs, toUs: bar(9).openUs, limit: 10, lasting: [] };
     const gaps = [1, 3].map((minute) => ({ symbol: 'MARKED', interval: '1m', openUs: bar(minute).openUs }));
     expect(await store.gaps({ ...query, without: [] })).toEqual({ bars: gaps, total: 2 });
@@ -88,7 +91,9 @@ describe('the klines table', () => {
     expect(await store.gaps({ ...query, without: past(last) })).toEqual({ bars: [], total: 2 });
     expect(await store.gaps({ ...query, without: past(first) })).toEqual({ bars: gaps.slice(1), total: 2 });
     expect(await store.gaps({ ...query, without: [], lasting: past(last) })).toEqual({ bars: gaps, total: 0 });
-    expect(await store.fill([0, 1].map((minute) => named('MARKED', bar(minute, { trades: 99n }))))).toBe(1);
+    expect(await store.fill([0, 1].map((minute) => named('MARKED', bar(minute, { trades: 99n }))))).toEqual([
+      named('MARKED', bar(1, { trades: 99n, quality: 'repaired', revision: 3 })),
+    ]);
     expect(
       (await page('MARKED', 9)).map(({ bar: { quality, revision, trades } }) => [quality, revision, trades]),
     ).toEqual([
@@ -128,7 +133,7 @@ describe('the klines table', () => {
     );
     await store.write(bars, []);
     const span = { venue: 'binance', fromUs: openUs, toUs: openUs + 9n * MINUTE_US };
-    expect(await store.rollUp({ ...span, interval: '3m', part: '1m', limit: 100 })).toBe(2);
+    const summed = await store.rollUp({ ...span, interval: '3m', part: '1m', limit: 100 });
     const longOf = async (symbol: string) => {
       const query = { venue: 'binance', symbol, interval: '3m' as const, beforeUs: openUs + 1n, limit: 1 };
       return (await store.history(query))[0]!.bar;
@@ -138,6 +143,8 @@ describe('the klines table', () => {
       ...{ ...healed, open: 3n, high: 9n, low: 2n, close: 6n, firstId: 10n, lastId: 24n, trades: 10n },
       ...{ volume: 4n, quoteVolume: 6n, takerVolume: 2n, takerQuoteVolume: 4n },
     });
+    expect(summed).toHaveLength(2);
+    expect(summed).toContainEqual(named('WHOLE', await longOf('WHOLE')));
     const flat = { open: 7n, high: 7n, low: 7n, close: 7n, trades: 0n, firstId: 0n, lastId: 0n, volume: 0n };
     expect(await longOf('QUIET')).toMatchObject({ ...healed, ...flat });
     for (const symbol of ['LACKING', 'DOUBTED', 'UNNUMBERED', 'OPEN']) {

@@ -1,6 +1,14 @@
 import type pg from 'pg';
 import type { Interval } from '../../protocols/kline.ts';
-import { FILL_STAGED, type NamedBar, timeFromEpoch, timeText } from '../kline-persistence/rows.ts';
+import { tellHealed } from '../kline-persistence/healed-news.ts';
+import {
+  type BarRow,
+  barFromRow,
+  FILL_STAGED,
+  type NamedBar,
+  timeFromEpoch,
+  timeText,
+} from '../kline-persistence/rows.ts';
 import { staged } from '../kline-persistence/staging.ts';
 
 /** A span of history of one symbol and interval: bars that open at `fromUs` or later, and have closed by `toUs`. */
@@ -52,14 +60,17 @@ export class BackfillStore {
   async keep(span: BackfillSpan, bars: readonly NamedBar[], nextUs: bigint): Promise<number> {
     const client = this.#client;
     return staged(client, bars, async () => {
-      const { rowCount } = await client.query(FILL_STAGED);
+      const { rows } = await client.query<BarRow>(FILL_STAGED);
+      // Those who stream bars want to know of new revisions, not of a past that they never had.
+      const revised = rows.filter(({ revision }) => Number(revision) > 1).map((row) => barFromRow(row).bar.openUs);
+      await tellHealed(client, { ...span, opensUs: revised });
       await client.query(
         `INSERT INTO kline_backfill (venue, symbol, "interval", from_time, next_time, bars)
          VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (venue, symbol, "interval", from_time)
          DO UPDATE SET next_time = excluded.next_time, bars = kline_backfill.bars + excluded.bars, updated_at = now()`,
-        [...key(span), timeText(nextUs), rowCount ?? 0],
+        [...key(span), timeText(nextUs), rows.length],
       );
-      return rowCount ?? 0;
+      return rows.length;
     });
   }
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import type { Interval, TradedBar } from '../../protocols/kline.ts';
+import { compileIntervals, type Interval, type TradedBar } from '../../protocols/kline.ts';
 import type { BarHistory } from '../../venues/history.ts';
-import type { DeepSpan, GapBar, GapQuery } from '../kline-persistence/gap-bars.ts';
+import { type DeepSpan, type GapBar, type GapQuery, MARKED_MAX } from '../kline-persistence/gap-bars.ts';
 import type { NamedBar } from '../kline-persistence/rows.ts';
 import type { KlineStore } from '../kline-persistence/store.ts';
 import { GapHealer, type GapHealerOptions, pagesOf } from './gap-healer.ts';
@@ -29,7 +29,9 @@ describe('gap bars', () => {
   });
 });
 
-type Parts = Pick<GapHealerOptions, 'nameOf' | 'taken' | 'nowUs' | 'nowMs'> & Pick<BarHistory, 'fetch'>;
+type Parts = Pick<GapHealerOptions, 'nameOf' | 'taken' | 'nowUs' | 'nowMs'> &
+  Partial<Pick<GapHealerOptions, 'onRevised' | 'plan'>> &
+  Pick<BarHistory, 'fetch'>;
 
 /** Looks every second for gaps that ended at least ten seconds ago. */
 function healerOf(store: KlineStore, { fetch, ...parts }: Parts): GapHealer {
@@ -42,6 +44,7 @@ function healerOf(store: KlineStore, { fetch, ...parts }: Parts): GapHealer {
     restUrl: () => 'http://127.0.0.1:1',
     budget: { perMinute: 10_000, share: 1 },
     plan: () => undefined,
+    onRevised: () => {},
     ...parts,
   });
 }
@@ -52,7 +55,10 @@ describe('a span that is out of the reach of its worker', () => {
     const taken: number[] = [];
     const clock = { us: NOW_US, ms: 0 };
     const store = {
-      markGaps: async (span: DeepSpan) => marked.push(span),
+      markGaps: async (span: DeepSpan) => {
+        marked.push(span);
+        return [];
+      },
       gaps: async () => ({ bars: [], total: 0 }),
     } as unknown as KlineStore;
     const healer = healerOf(store, {
@@ -82,6 +88,46 @@ describe('a span that is out of the reach of its worker', () => {
     expect(taken).toEqual([1]);
     await turn(12);
     expect(marked).toHaveLength(1);
+  });
+});
+
+describe('whoever streams bars', () => {
+  it('hears of each revision that is made in the table: marks, sums of parts, and what the venue has', async () => {
+    const told: (readonly NamedBar[])[] = [];
+    const named = (quality: 'gap' | 'repaired', count = 1): NamedBar[] =>
+      Array.from({ length: count }, () => ({ symbol: quality }) as unknown as NamedBar);
+    const marks = [named('gap', MARKED_MAX), named('gap')];
+    const store = {
+      markGaps: async () => marks.shift()!,
+      rollUp: async () => named('repaired'),
+      gaps: async () => ({ bars: [gap(10)], total: 1 }),
+      fill: async (bars: readonly NamedBar[]) => bars,
+    } as unknown as KlineStore;
+    const healer = healerOf(store, {
+      fetch: async (_url, _symbol, _interval, fromUs) => ({
+        ok: true,
+        value: [figures(fromUs)],
+        usedWeight: undefined,
+      }),
+      nameOf: () => 'BTCUSDT',
+      taken: () => {},
+      nowUs: () => NOW_US,
+      nowMs: () => 0,
+      plan: () => compileIntervals(['1s', '1m']),
+      onRevised: (bars) => told.push(bars),
+    });
+    const deep = { intervals: ['1s'] as const, fromUs: 0n, toUs: SECOND_US };
+    healer.note([{ symbol: 1, holes: [], suspectFromUs: undefined, expected: 1n, deep }]);
+    healer.look();
+    await new Promise((resolve) => setImmediate(resolve));
+    await healer.end();
+    expect(told.map((bars) => [bars[0]!.symbol, bars.length])).toEqual([
+      ['gap', MARKED_MAX],
+      ['gap', 1],
+      ['repaired', 1],
+      ['BTCUSDT', 1],
+    ]);
+    expect(healer.stats.healed).toBe(2);
   });
 });
 
@@ -124,7 +170,7 @@ describe('gap bars that the venue has not', () => {
     const gaps = [gap(10), gap(11, 'ETHUSDT')];
     const store = {
       gaps: async () => ({ bars: gaps, total: gaps.length }),
-      fill: async (bars: readonly NamedBar[]) => bars.length,
+      fill: async (bars: readonly NamedBar[]) => bars,
     } as unknown as KlineStore;
     const healer = healerOf(store, {
       fetch: async (_url, symbol, _interval, fromUs) => {
@@ -156,7 +202,7 @@ describe('gap bars that the venue has not', () => {
           const at = gaps.findIndex(({ openUs }) => openUs === bar.openUs);
           gaps.splice(at, 1);
         }
-        return bars.length;
+        return bars;
       },
     } as unknown as KlineStore;
     const healer = healerOf(store, {

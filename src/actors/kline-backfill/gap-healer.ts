@@ -10,7 +10,8 @@ import type { Trouble } from '../../protocols/partition.ts';
 import { describeFailure } from '../../protocols/rest.ts';
 import type { HealSettings } from '../../protocols/topology.ts';
 import type { BarHistory } from '../../venues/history.ts';
-import type { GapBar } from '../kline-persistence/gap-bars.ts';
+import { type GapBar, MARKED_MAX } from '../kline-persistence/gap-bars.ts';
+import type { NamedBar } from '../kline-persistence/rows.ts';
 import type { KlineStore } from '../kline-persistence/store.ts';
 import {
   blocked,
@@ -44,6 +45,8 @@ export interface GapHealerOptions {
   readonly nameOf: (symbol: number) => string | undefined;
   /** The bars of the span are marked where they are stored: the kernel may forget it. */
   readonly taken: (symbol: number, span: Deep) => void;
+  /** These bars have a new revision where they are stored. */
+  readonly onRevised: (bars: readonly NamedBar[]) => void;
   /** The venue's time. */
   readonly nowUs: () => bigint;
   readonly nowMs: () => number;
@@ -153,7 +156,8 @@ export class GapHealer {
       const symbol = nameOf(index);
       if (symbol !== undefined && deep.toUs >= untilUs) continue;
       if (symbol !== undefined) {
-        await use((store) => store.markGaps({ venue, symbol, ...deep }));
+        const mark = () => use((store) => store.markGaps({ venue, symbol, ...deep }));
+        while (this.#tell(await mark()) === MARKED_MAX) if (this.#isEnded) return;
         taken(index, deep);
       }
       this.#deep.delete(index);
@@ -183,6 +187,12 @@ export class GapHealer {
     if (total === 0) this.#stats = { ...this.#stats, trouble: undefined };
   }
 
+  /** Answers how many they are. */
+  #tell(revised: readonly NamedBar[]): number {
+    if (revised.length > 0) this.#options.onRevised(revised);
+    return revised.length;
+  }
+
   /** From the shortest interval on, since each is made of a shorter one. */
   async #rollUp(span: { readonly fromUs: bigint; readonly toUs: bigint }): Promise<void> {
     const { plan, use, venue } = this.#options;
@@ -190,7 +200,7 @@ export class GapHealer {
     for (const [index, interval] of names.entries()) {
       if (this.#isEnded || index === 0) continue;
       const what = { venue, interval, part: names[feeders[index]!]!, ...span, limit: BARS_PER_TURN };
-      const healed = await use((store) => store.rollUp(what));
+      const healed = this.#tell(await use((store) => store.rollUp(what)));
       this.#stats = { ...this.#stats, healed: this.#stats.healed + healed };
     }
   }
@@ -229,7 +239,7 @@ export class GapHealer {
     const wanted = new Set(opens);
     const bars = theirs.filter(({ openUs }) => wanted.has(openUs));
     const named = bars.map((bar) => namedBar({ venue, symbol, interval }, bar));
-    const healed = named.length === 0 ? 0 : await use((store) => store.fill(named));
+    const healed = named.length === 0 ? 0 : this.#tell(await use((store) => store.fill(named)));
     const { gaps, healed: before } = this.#stats;
     this.#stats = { ...this.#stats, gaps: Math.max(0, gaps - healed), healed: before + healed };
     const had = new Set(bars.map(({ openUs }) => openUs));

@@ -1,7 +1,7 @@
 // Closed bars that call themselves a gap, as they are found in the table and replaced there.
 import type pg from 'pg';
 import { type Interval, isInterval } from '../../protocols/kline.ts';
-import { timeFromEpoch, timeText } from './rows.ts';
+import { type BarRow, barFromRow, type NamedBar, SELECT_BAR, timeFromEpoch, timeText } from './rows.ts';
 
 export interface GapQuery {
   readonly venue: string;
@@ -45,6 +45,8 @@ export interface DeepSpan {
   readonly toUs: bigint;
 }
 
+/** Bars that one statement marks. */
+export const MARKED_MAX = 5_000;
 /** Beyond this they are no longer counted one by one. */
 const GAPS_COUNTED_MAX = 100_000;
 
@@ -56,9 +58,16 @@ WHERE ${WHERE} AND ${NOT_PAST} ORDER BY close_time LIMIT $6`;
 const COUNT = `SELECT count(*)::int AS gaps FROM (SELECT 1 FROM klines
 WHERE ${WHERE} AND ${NOT_PAST} LIMIT ${GAPS_COUNTED_MAX}) found`;
 /** Stored bars that lack trades which came too late for the kernel: they are gaps until the venue has been asked. */
-const MARK = `UPDATE klines SET quality = 'gap', revision = revision + 1
-WHERE venue = $1 AND symbol = $2 AND "interval" = ANY($3::text[]) AND open_time <= $5 AND close_time >= $4
-  AND closed AND quality IN ('complete', 'quiet', 'repaired')`;
+const MARK = `WITH found AS (
+  SELECT "interval", open_time FROM klines
+  WHERE venue = $1 AND symbol = $2 AND "interval" = ANY($3::text[]) AND open_time <= $5 AND close_time >= $4
+    AND closed AND quality IN ('complete', 'quiet', 'repaired') LIMIT ${MARKED_MAX}
+), marked AS (
+  UPDATE klines SET quality = 'gap', revision = revision + 1
+  FROM found WHERE klines.venue = $1 AND klines.symbol = $2 AND klines."interval" = found."interval"
+    AND klines.open_time = found.open_time AND closed AND quality IN ('complete', 'quiet', 'repaired')
+  RETURNING klines.*
+) SELECT ${SELECT_BAR} FROM marked`;
 
 /**
  * Gap bars whose parts are all stored and whole are the sum of these. The open is that of the part with the first id, not of the
@@ -83,12 +92,13 @@ const ROLL_UP = `WITH gap AS (
       AND (part.trades = 0 OR part.first_id > 0))
     AND sum(part.close_time - part.open_time + interval '1 microsecond')
       = gap.close_time - gap.open_time + interval '1 microsecond'
-)
+), healed AS (
 UPDATE klines SET open = rolled.open, high = rolled.high, low = rolled.low, close = rolled.close, volume = rolled.volume,
   quote_volume = rolled.quote_volume, taker_volume = rolled.taker_volume, taker_quote_volume = rolled.taker_quote_volume,
   trades = rolled.trades, first_id = rolled.first_id, last_id = rolled.last_id, quality = 'repaired', revision = revision + 1
 FROM rolled WHERE klines.venue = $1 AND klines."interval" = $4 AND klines.symbol = rolled.symbol
-  AND klines.open_time = rolled.open_time AND closed AND quality = 'gap'`;
+  AND klines.open_time = rolled.open_time AND closed AND quality = 'gap'
+RETURNING klines.*) SELECT ${SELECT_BAR} FROM healed`;
 
 function pastColumns(past: readonly SeriesPast[]): [series: string[], untils: string[]] {
   return [past.map(({ series }) => series), past.map(({ untilUs }) => timeText(untilUs))];
@@ -111,16 +121,16 @@ export async function countGaps(client: pg.Client, { venue, fromUs, toUs, lastin
   return rows[0]?.gaps ?? 0;
 }
 
-export async function markGaps(client: pg.Client, span: DeepSpan): Promise<number> {
+export async function markGaps(client: pg.Client, span: DeepSpan): Promise<NamedBar[]> {
   const { venue, symbol, intervals, fromUs, toUs } = span;
-  const { rowCount } = await client.query(MARK, [venue, symbol, intervals, timeText(fromUs), timeText(toUs)]);
-  return rowCount ?? 0;
+  const values = [venue, symbol, intervals, timeText(fromUs), timeText(toUs)];
+  return (await client.query<BarRow>(MARK, values)).rows.map(barFromRow);
 }
 
 export async function rollUpGaps(
   client: pg.Client,
   { venue, interval, part, fromUs, toUs, limit }: RollUp,
-): Promise<number> {
-  const { rowCount } = await client.query(ROLL_UP, [venue, timeText(fromUs), timeText(toUs), interval, part, limit]);
-  return rowCount ?? 0;
+): Promise<NamedBar[]> {
+  const values = [venue, timeText(fromUs), timeText(toUs), interval, part, limit];
+  return (await client.query<BarRow>(ROLL_UP, values)).rows.map(barFromRow);
 }

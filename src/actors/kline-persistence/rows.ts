@@ -35,18 +35,6 @@ export const UPSERT_STAGED = `INSERT INTO klines SELECT * FROM kline_stage ORDER
 ON CONFLICT (${KEY_COLUMNS.join(', ')}) DO UPDATE SET ${assignments}
 WHERE excluded.revision > klines.revision OR (excluded.revision = klines.revision AND NOT klines.closed)`;
 
-const figures = KLINE_COLUMNS.filter((column) => ![...KEY_COLUMNS, 'revision', 'quality'].includes(column))
-  .map((column) => `${column} = excluded.${column}`)
-  .join(', ');
-
-/**
- * Moves staged bars of the venue's own into the table. Bars that are there stay as they are, whatever their revision. Only
- * one that calls itself incomplete is replaced, and that is its next revision.
- */
-export const FILL_STAGED = `INSERT INTO klines SELECT * FROM kline_stage ORDER BY ${KEY_COLUMNS.join(', ')}
-ON CONFLICT (${KEY_COLUMNS.join(', ')}) DO UPDATE SET ${figures}, quality = 'repaired', revision = klines.revision + 1
-WHERE klines.closed AND klines.quality IN ('gap', 'partial-first')`;
-
 export function timeText(us: bigint): string {
   const seconds = new Date(Number(us / 1000n)).toISOString().slice(0, 19);
   return `${seconds}.${(us % 1_000_000n).toString().padStart(6, '0')}Z`;
@@ -91,6 +79,18 @@ export const SELECT_BAR = `venue, symbol, "interval", extract(epoch from open_ti
   extract(epoch from close_time)::text AS close_s, open::text, high::text, low::text, close::text, volume::text,
   quote_volume::text, taker_volume::text, taker_quote_volume::text, trades::text, first_id::text, last_id::text, closed,
   quality, revision`;
+
+const figures = KLINE_COLUMNS.filter((column) => ![...KEY_COLUMNS, 'revision', 'quality'].includes(column))
+  .map((column) => `${column} = excluded.${column}`)
+  .join(', ');
+
+/**
+ * Moves staged bars of the venue's own into the table. Bars that are there stay as they are, whatever their revision. Only
+ * one that calls itself incomplete is replaced, and that is its next revision. Answers what is stored now.
+ */
+export const FILL_STAGED = `INSERT INTO klines SELECT * FROM kline_stage ORDER BY ${KEY_COLUMNS.join(', ')}
+ON CONFLICT (${KEY_COLUMNS.join(', ')}) DO UPDATE SET ${figures}, quality = 'repaired', revision = klines.revision + 1
+WHERE klines.closed AND klines.quality IN ('gap', 'partial-first') RETURNING ${SELECT_BAR}`;
 
 export type BarRow = Readonly<Record<Exclude<(typeof KLINE_COLUMNS)[number], '"interval"'>, string>> & {
   readonly interval: string;

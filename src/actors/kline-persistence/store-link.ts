@@ -3,6 +3,7 @@ import { within } from '../../supervision/deadline.ts';
 import { Turns } from '../../supervision/turns.ts';
 import { cut } from '../sink/cut.ts';
 import { migrate, readMigrations } from '../sink/migrate.ts';
+import { type HealedNews, hearHealed } from './healed-news.ts';
 import { KlineStore, MIGRATIONS } from './store.ts';
 
 export interface StoreLinkOptions {
@@ -10,6 +11,8 @@ export interface StoreLinkOptions {
   /** Makes the tables and partitions on the first connection. Readers leave that to the writer. */
   readonly prepares: boolean;
   readonly nowUs: () => bigint;
+  /** Another process has replaced bars; heard while there is a connection. */
+  readonly onHealed?: (news: HealedNews) => void;
 }
 
 interface Open {
@@ -75,6 +78,7 @@ export class StoreLink {
       await migrate(client, readMigrations(MIGRATIONS));
       this.#isMigrated = true;
     }
+    if (this.#options.onHealed !== undefined) await hearHealed(client, this.#options.onHealed);
     return { client, store: new KlineStore(client) };
   }
 

@@ -10,6 +10,7 @@ import {
   type RollUp,
   rollUpGaps,
 } from './gap-bars.ts';
+import { type HealedNews, readHealed } from './healed-news.ts';
 import {
   type BarRow,
   barFromRow,
@@ -103,19 +104,27 @@ export class KlineStore {
     return { bars, total: await countGaps(this.#client, query) };
   }
 
-  /** Marks the stored bars of a span as gaps: their next revision. */
-  markGaps(span: DeepSpan): Promise<number> {
+  /** Marks stored bars of a span as gaps, at most `MARKED_MAX`, and answers what they are now: their next revision. */
+  markGaps(span: DeepSpan): Promise<NamedBar[]> {
     return markGaps(this.#client, span);
   }
 
-  /** Replaces gap bars by the sum of their parts where all of these are whole, and answers how many. */
-  rollUp(what: RollUp): Promise<number> {
+  /** Replaces gap bars by the sum of their parts where all of these are whole, and answers what they are now. */
+  rollUp(what: RollUp): Promise<NamedBar[]> {
     return rollUpGaps(this.#client, what);
   }
 
-  /** Replaces incomplete bars by the venue's own, and answers how many. */
-  async fill(bars: readonly NamedBar[]): Promise<number> {
-    return staged(this.#client, bars, async () => (await this.#client.query(FILL_STAGED)).rowCount ?? 0);
+  /** Replaces incomplete bars by the venue's own, and answers what they are now. */
+  async fill(bars: readonly NamedBar[]): Promise<NamedBar[]> {
+    return staged(this.#client, bars, async () => {
+      const { rows } = await this.#client.query<BarRow>(FILL_STAGED);
+      return rows.map(barFromRow);
+    });
+  }
+
+  /** What another process has replaced. */
+  healed(news: HealedNews): Promise<NamedBar[]> {
+    return readHealed(this.#client, news);
   }
 
   /** The symbols of a venue whose bars are stored. */
