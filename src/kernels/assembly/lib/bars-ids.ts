@@ -6,7 +6,7 @@
 // between them become one. What was seen between them is then no longer known, so nothing is filled in there any more; the
 // bars of the span stay gaps until they are rebuilt from the venue's own.
 import {
-  A_RECENT, ASIDE_BYTES, B_INDEX, B_SUSPECT_FROM, C_DUPLICATE, C_HOLES, C_HOLES_MERGED, C_REFUSED_FILL, C_TROUBLE_VERSION, E_WINDOW, FLAG_FETCHED, FLAG_OFFERED, H_COARSE,
+  A_RECENT, ASIDE_BYTES, B_INDEX, B_LATEST, B_SUSPECT_FROM, C_DUPLICATE, C_HOLES, C_HOLES_MERGED, C_REFUSED_FILL, C_TROUBLE_VERSION, E_WINDOW, FLAG_FETCHED, FLAG_OFFERED, H_COARSE,
   H_FIRST, H_FROM, H_LAST, H_TO, HOLE_BYTES, HOLES_MAX, I_FLOOR, NEVER, RECENT_IDS, S_BASE_OPEN, S_EXPECTED, S_FAST_SEQUENCE, S_FLAGS, S_HOLES,
   S_LAST_TIME, S_TOP, S_VENUE, SYMBOL_DENSE, SYMBOL_HAS_TRADED, SYMBOL_SUSPECT,
 } from './bars-layout';
@@ -84,9 +84,14 @@ function isRenumbered(symbol: usize, sequence: u64, time: u64): bool {
   return time > latestCounted(symbol) + RENUMBERED_US && indexOfHole(symbol, sequence) < 0;
 }
 
+/** Stamps may fall: a duplicate of a trade before the last can be stamped long after that one. */
+export function noteLatest(symbol: usize, time: u64): void {
+  store<u64>(bodyOf(symbol), max(load<u64>(bodyOf(symbol), B_LATEST), time), B_LATEST);
+}
+
 /** After a restart the time of the last trade is not known better than that of its bar. */
 function latestCounted(symbol: usize): u64 {
-  const last = load<u64>(symbol, S_LAST_TIME);
+  const last = max(load<u64>(symbol, S_LAST_TIME), load<u64>(bodyOf(symbol), B_LATEST));
   if (!(flagsOf(symbol) & SYMBOL_SUSPECT)) return last;
   const top: usize = load<u32>(symbol, S_TOP);
   const end = top ? windowEnd(0, load<u32>(top, E_WINDOW)) : windowOpen(0, load<u32>(stateOf(symbol, 0), I_FLOOR));
@@ -113,6 +118,7 @@ function duplicate(): u32 {
 
 function advanceTo(symbol: usize, sequence: u64, time: u64): u32 {
   store<u64>(symbol, sequence + 1, S_EXPECTED);
+  if (time < load<u64>(symbol, S_LAST_TIME)) noteLatest(symbol, load<u64>(symbol, S_LAST_TIME));
   store<u64>(symbol, time, S_LAST_TIME);
   if (!(flagsOf(symbol) & SYMBOL_DENSE)) remember(symbol, sequence);
   refreshFastPath(symbol);

@@ -102,6 +102,8 @@ export const B_DEEP_TO: usize = 24;
 export const B_DEEP_MASK: usize = 32;
 /** Per reader: version in its last committed snapshot, version in the one in flight. */
 export const B_READERS: usize = 40;
+/** The latest stamp of a trade that another one with an earlier stamp followed. */
+export const B_LATEST: usize = 56;
 
 export const SYMBOL_DENSE: u32 = 1;
 export const SYMBOL_HAS_TRADED: u32 = 2;

@@ -5,7 +5,7 @@ import {
   S_LAST_TIME, S_LOW, S_SUMS, S_TOP, SIDE_BYTES, TRADE_AMOUNT, TRADE_BYTES, TRADE_FIRST_ID, TRADE_FLAGS, TRADE_LAST_ID,
   TRADE_PRICE, TRADE_SEQUENCE, TRADE_TIME,
 } from './bars-layout';
-import { admit, DROP, lose, NEXT, reissueChanged } from './bars-ids';
+import { admit, DROP, lose, NEXT, noteLatest, reissueChanged } from './bars-ids';
 import { amend, count, passBase, push, settle, settleBar } from './bars-ring';
 import { add128, copyTotals } from './bars-totals';
 import { headOf } from './bars-symbols';
@@ -39,7 +39,9 @@ const part: usize = memory.data(128, 16);
   const quote = price * amount;
   const quoteHigh = productHigh(price, amount);
   const lastId = load<u64>(trade, TRADE_LAST_ID);
-  store<u64>(symbol, load<u64>(trade, TRADE_TIME), S_LAST_TIME);
+  const time = load<u64>(trade, TRADE_TIME);
+  if (time < load<u64>(symbol, S_LAST_TIME)) noteLatest(symbol, load<u64>(symbol, S_LAST_TIME));
+  store<u64>(symbol, time, S_LAST_TIME);
   store<u64>(symbol, price, S_CLOSE);
   store<u64>(symbol, lastId, S_LAST_ID);
   store<u64>(symbol, load<u64>(symbol, S_COUNT) + lastId - load<u64>(trade, TRADE_FIRST_ID) + 1, S_COUNT);
@@ -130,6 +132,7 @@ function applySlowly(symbol: usize, trade: usize): u32 {
   settle(symbol);
   const verdict = admit(symbol, load<u64>(trade, TRADE_SEQUENCE), time, load<u32>(trade, TRADE_FLAGS));
   if (verdict == DROP) return 0;
+  if (verdict != NEXT) noteLatest(symbol, time);
   if (verdict != NEXT || time < closedUntil(symbol)) count(C_LATE);
   shapePart(trade, firstId, lastId);
   amend(symbol, time, part);
