@@ -9,8 +9,15 @@ export interface BarsViewOptions {
   readonly live: LiveBars;
   /** Symbols as `venue:SYMBOL`. */
   readonly catalogue: () => BarsCatalogue;
-  /** Stored bars, newest first; nothing where nothing is stored. */
+  /** Stored bars, newest first; nothing where nothing is stored. Rejects while the database does not answer. */
   readonly stored: (query: HistoryQuery) => Promise<readonly NamedBar[]>;
+}
+
+export interface BarsPage {
+  /** Newest first. */
+  readonly bars: readonly NamedBar[];
+  /** There may be more, although these are fewer than were asked for. */
+  readonly isCut: boolean;
 }
 
 /** Bars for whoever asks: stored ones joined with those in memory, and changes as they come. */
@@ -28,15 +35,20 @@ export class BarsView implements BarsSource {
   async history(symbol: string, interval: string, limit: number): Promise<readonly BarView[]> {
     const [venue, name] = namesOf(symbol);
     if (!isInterval(interval)) return [];
-    const page = await this.page({ venue, symbol: name, interval, beforeUs: END_OF_TIME_US, limit });
-    return page.map(viewOf).reverse();
+    const query = { venue, symbol: name, interval, beforeUs: END_OF_TIME_US, limit };
+    const { bars } = await this.page(query).catch(() => ({ bars: [] }));
+    return bars.map(viewOf).reverse();
   }
 
-  /** Newest first. */
-  async page(query: HistoryQuery): Promise<NamedBar[]> {
-    const stored = await this.#options.stored(query);
-    const live = this.#options.live.series(query.venue, query.symbol, query.interval);
-    return joinWithLive(stored, live, query.beforeUs, query.limit);
+  /** Without an answer from the database, what is in memory is still served; rejects where that is nothing. */
+  async page(query: HistoryQuery): Promise<BarsPage> {
+    const { venue, symbol, interval, beforeUs, limit } = query;
+    const stored = await this.#options.stored(query).catch((error: Error) => error);
+    const live = this.#options.live.series(venue, symbol, interval);
+    const isCut = stored instanceof Error;
+    const bars = joinWithLive(isCut ? [] : stored, live, beforeUs, limit);
+    if (isCut && bars.length === 0) throw stored;
+    return { bars, isCut };
   }
 
   listen(symbol: string, interval: string, listener: (bar: BarView) => void): () => void {

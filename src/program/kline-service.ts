@@ -12,6 +12,7 @@ import { HISTORY_LIMIT_MAX } from '../actors/kline-persistence/store.ts';
 import type { ServedBeside } from '../actors/publisher/actor.ts';
 import { loadProtos } from '../actors/publisher/grpc-server.ts';
 import { END_OF_TIME_US, isInterval } from '../protocols/kline.ts';
+import { KNOWN_VENUES } from '../venues/index.ts';
 import { type BarsView, namesOf } from './bars-source.ts';
 import { messageOf } from './kline-message.ts';
 import type { LiveBars } from './live-bars.ts';
@@ -76,14 +77,11 @@ export function klineService(options: KlineServiceOptions): ServedBeside {
         });
       },
       History: (call: ServerUnaryCall<HistoryRequest, HistoryPage>, reply: sendUnaryData<HistoryPage>) => {
-        const refusal = historyRefusal(options.bars, call.request);
-        if (refusal !== undefined) reply(refusal);
-        else {
-          history(options.bars, call.request).then(
-            (page) => reply(null, page),
-            (error: Error) => reply({ code: status.UNAVAILABLE, details: error.message }),
-          );
-        }
+        history(options.bars, call.request).then(
+          (page) => ('code' in page ? reply(page) : reply(null, page)),
+          ({ message }: Error) =>
+            reply({ code: status.UNAVAILABLE, details: `stored bars cannot be read, try again: ${message}` }),
+        );
       },
     },
   };
@@ -167,16 +165,25 @@ class Subscription {
   }
 }
 
-async function history(bars: BarsView, request: HistoryRequest): Promise<HistoryPage> {
+async function history(bars: BarsView, request: HistoryRequest): Promise<HistoryPage | Refusal> {
+  if (!/^\d{0,16}$/.test(request.page) || !/^\d{1,16}$/.test(request.before_time_us)) {
+    return { code: status.INVALID_ARGUMENT, details: 'page, before_time_us: expected microseconds since 1970' };
+  }
   const limit = Math.min(request.limit === 0 ? LIMIT_DEFAULT : request.limit, HISTORY_LIMIT_MAX);
   const asked = BigInt(request.page === '' ? request.before_time_us : request.page);
   const beforeUs = asked === 0n ? END_OF_TIME_US : asked;
   const { venue, symbol, interval } = request;
-  if (!isInterval(interval)) return { bars: [], next_page: '' };
+  const unknown = unknownIn(bars, request);
+  if (!isInterval(interval)) return unknown!;
   const page = await bars.page({ venue, symbol, interval, beforeUs, limit });
-  const last = page.at(-1);
-  const next_page = page.length < limit || last === undefined ? '' : last.bar.openUs.toString();
-  return { bars: page.map(messageOf), next_page };
+  const last = page.bars.at(-1);
+  // What is not served any more, or not in this interval, may be stored all the same.
+  if (last === undefined && unknown !== undefined) {
+    const any = await bars.page({ venue, symbol, interval, beforeUs: END_OF_TIME_US, limit: 1 });
+    if (any.bars.length === 0) return unknown;
+  }
+  const isLast = last === undefined || (page.bars.length < limit && !page.isCut);
+  return { bars: page.bars.map(messageOf), next_page: isLast ? '' : last.bar.openUs.toString() };
 }
 
 function subscribeRefusal(bars: BarsView, request: SubscribeRequest, subscribers: number): Refusal | undefined {
@@ -187,13 +194,13 @@ function subscribeRefusal(bars: BarsView, request: SubscribeRequest, subscribers
     return { code: status.INVALID_ARGUMENT, details: `symbols, intervals: at most ${NAMES_MAX} of each` };
   }
   const { symbols, intervals } = bars.catalogue();
-  const unknown = request.symbols.find(
-    (name) =>
-      !symbols.some(
-        (known) => known === `${request.venue}:${name}` || (request.venue === '' && known.endsWith(`:${name}`)),
-      ),
-  );
+  const { venue } = request;
+  const served = symbols.map(namesOf);
+  const venues = [...new Set([...served.map(([of]) => of), ...KNOWN_VENUES.map(({ id }) => id)])];
+  const names = new Set(served.flatMap(([of, name]) => (venue === '' || venue === of ? [name] : [])));
+  const unknown = request.symbols.find((name) => !names.has(name));
   return (
+    notServed('venue', venue === '' || venues.includes(venue) ? undefined : venue, venues) ??
     notServed('symbols', unknown, symbols) ??
     notServed(
       'intervals',
@@ -203,12 +210,9 @@ function subscribeRefusal(bars: BarsView, request: SubscribeRequest, subscribers
   );
 }
 
-function historyRefusal(bars: BarsView, request: HistoryRequest): Refusal | undefined {
+function unknownIn(bars: BarsView, request: HistoryRequest): Refusal | undefined {
   const { symbols, intervals } = bars.catalogue();
   const name = `${request.venue}:${request.symbol}`;
-  if (!/^\d{0,16}$/.test(request.page) || !/^\d{1,16}$/.test(request.before_time_us)) {
-    return { code: status.INVALID_ARGUMENT, details: 'page, before_time_us: expected microseconds since 1970' };
-  }
   return (
     notServed('venue, symbol', symbols.includes(name) ? undefined : name, symbols) ??
     notServed('interval', intervals.includes(request.interval) ? undefined : request.interval, intervals)

@@ -219,10 +219,8 @@ export class KlinesPlane {
     );
   }
 
-  /** Without an answer from the database, what is in memory is still served. */
   async #stored(query: HistoryQuery): Promise<readonly NamedBar[]> {
-    if (this.#links === undefined) return [];
-    return this.#links.readers.use((store) => store.history(query)).catch(() => []);
+    return (await this.#links?.readers.use((store) => store.history(query))) ?? [];
   }
 
   #worker(node: TopologyNode<'partition-worker'>, { id, backoff }: Place) {
