@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import type { KlineStore } from '../actors/kline-persistence/store.ts';
 import { UNREADABLE } from '../actors/trade-repair/weight-budget.ts';
 import type { Bar } from '../protocols/kline.ts';
@@ -24,6 +24,7 @@ const refused = (status: number): RestFailure => ({ ok: false, status, retryAfte
 /** A symbol that was stored up to trade 9, and a venue that gives one answer after the other. */
 function recovery(answers: RestResult<Trade | undefined>[]) {
   const clock = { nowMs: 0 };
+  const onLeft = vi.fn();
   const state = { venue: 'binance', symbol: 'BTCUSDT', nextSequence: 10n, lastUs: 60_000_000n, sinceUs: 0n };
   const of = new KlineRecovery({
     venue: 'binance',
@@ -32,12 +33,13 @@ function recovery(answers: RestResult<Trade | undefined>[]) {
     askTrade: async () => answers.shift()!,
     restUrl: () => 'http://127.0.0.1:1',
     nowMs: () => clock.nowMs,
+    onLeft,
   });
   const at = (nowMs: number) => {
     clock.nowMs = nowMs;
     return of.of('BTCUSDT', 3);
   };
-  return { at, left: () => answers.length };
+  return { at, onLeft, left: () => answers.length };
 }
 
 describe('a symbol that was stored', () => {
@@ -56,11 +58,12 @@ describe('a symbol that was stored', () => {
     expect(await at(6_000)).toMatchObject({ nextSequence: 10n, bars: [BAR] });
   });
 
-  it('begins anew where the venue has not answered for a minute', async () => {
-    const { at } = recovery([refused(0), refused(0), refused(0)]);
+  it('goes on, with what may be missing, where the venue has not answered for a minute', async () => {
+    const { at, onLeft } = recovery([refused(0), refused(0), refused(0)]);
     expect(await at(0)).toBeUndefined();
     expect(await at(59_999)).toBeUndefined();
-    expect(await at(62_000)).toBeNull();
+    expect(await at(62_000)).toMatchObject({ nextSequence: 10n, bars: [BAR] });
+    expect(onLeft).not.toHaveBeenCalled();
   });
 
   it.each([
@@ -68,7 +71,9 @@ describe('a symbol that was stored', () => {
     ['numbers its trades anew', { ok: true, value: { ...LAST, timeUs: 200_000_000n }, usedWeight: 1 }],
     ['does not have its last trade any more', { ok: true, value: undefined, usedWeight: 1 }],
   ] as const)('begins anew where the venue %s', async (_, answer) => {
-    expect(await recovery([answer]).at(0)).toBeNull();
+    const { at, onLeft } = recovery([answer]);
+    expect(await at(0)).toBeNull();
+    expect(onLeft, 'and its stored bars are compared').toHaveBeenCalledExactlyOnceWith('binance', 3, 60_000_000n);
   });
 });
 
@@ -83,7 +88,7 @@ describe('the symbols of several venues', () => {
     answering('well', { ok: true, value: [LAST], usedWeight: 1 }),
   ];
   const stored = (venue: string) => ({ venue, symbol: 'BTC', nextSequence: 10n, lastUs: 60_000_000n, sinceUs: 0n });
-  const shared = { spill: { stateOf: async () => undefined }, restUrl: () => '', nowMs: () => 0 };
+  const shared = { spill: { stateOf: async () => undefined }, restUrl: () => '', nowMs: () => 0, onLeft: () => {} };
   const use = async <T>(work: (store: KlineStore) => Promise<T>): Promise<T> =>
     work({ recover: async (venue: string) => [{ ...stored(venue), bars: [BAR] }] } as unknown as KlineStore);
 
@@ -109,7 +114,12 @@ describe('a symbol whose venue gives trades by time only', () => {
     const venue: Venue = { ...bitstamp, history: { windows: { weight: 1, fetch } } };
     const state = { venue: 'bitstamp', symbol: 'btcusd', nextSequence: 10n, lastUs: 60_000_000n, sinceUs: 0n };
     const [recovery] = recoveries([venue], {
-      ...{ restUrl: () => '', nowMs: () => 0, link: { use: () => Promise.reject(new Error('not asked')) } },
+      ...{
+        restUrl: () => '',
+        nowMs: () => 0,
+        onLeft: () => {},
+        link: { use: () => Promise.reject(new Error('not asked')) },
+      },
       spill: { stateOf: async () => ({ ...state, bars: [BAR] }) },
     }).values();
     return recovery!.of('btcusd', 3);

@@ -19,11 +19,13 @@ export interface KlineRecoveryOptions {
   readonly askTrade: AskTrade;
   readonly restUrl: () => string;
   readonly nowMs: () => number;
+  /** The symbol begins anew, although bars of it are stored up to this one. */
+  readonly onLeft: (venue: string, index: number, lastUs: bigint) => void;
 }
 
 /** A database that does not answer must not keep bars from being made. */
 const TRIES_MAX = 3;
-/** Nor may a venue without REST: so long is waited for it, with pauses for all symbols together. */
+/** Nor may a venue whose REST service is away: so long is waited for it, with pauses for all symbols together. */
 const SILENT_MAX_MS = 60_000;
 const PAUSE_MS = 2_000;
 
@@ -44,12 +46,18 @@ export class KlineRecovery {
     const { spill, venue } = this.#options;
     const spilled = await spill.stateOf(venue, symbol).catch(() => undefined);
     if (spilled !== undefined) {
-      return this.#ifSameTape(recoveredFrom(spilled), index);
+      return this.#decide(recoveredFrom(spilled), index);
     }
     this.#known ??= await this.#load();
     if (this.#known === undefined) return this.#tries >= TRIES_MAX ? null : undefined;
     const stored = this.#known.get(symbol);
-    return stored === undefined ? null : this.#ifSameTape(stored, index);
+    return stored === undefined ? null : this.#decide(stored, index);
+  }
+
+  async #decide(state: Recovered, index: number): Promise<Recovered | null | undefined> {
+    const decided = await this.#ifSameTape(state, index);
+    if (decided === null && state.nextSequence > 0n) this.#options.onLeft(this.#options.venue, index, state.lastUs);
+    return decided;
   }
 
   async #load(): Promise<ReadonlyMap<string, Recovered> | undefined> {
@@ -73,7 +81,7 @@ export class KlineRecovery {
     if (!answer.ok) {
       // What nobody can read may be a page of maintenance: it says nothing of the symbol.
       const isUnknown = isRefusal(answer.status) && answer.status !== UNREADABLE;
-      return isUnknown ? null : this.#unanswered(answer.retryAfterS);
+      return isUnknown ? null : this.#isSilent(answer.retryAfterS) ? state : undefined;
     }
     this.#silence = undefined;
     const trade = answer.value;
@@ -81,15 +89,19 @@ export class KlineRecovery {
     return trade?.sequence === nextSequence - 1n && trade.timeUs <= latestUs ? state : null;
   }
 
-  #unanswered(retryAfterS: number | undefined): null | undefined {
+  /**
+   * Whoever does not answer for so long is not asked any more. The symbol goes on from its bars: what was missed is a gap until it is fetched,
+   * and should the venue count anew after all, its trades show it.
+   */
+  #isSilent(retryAfterS: number | undefined): boolean {
     const nowMs = this.#options.nowMs();
     const sinceMs = this.#silence?.sinceMs ?? nowMs;
     this.#silence = { sinceMs, untilMs: nowMs + Math.max(PAUSE_MS, (retryAfterS ?? 0) * 1000) };
-    return nowMs - sinceMs >= SILENT_MAX_MS ? null : undefined;
+    return nowMs - sinceMs >= SILENT_MAX_MS;
   }
 }
 
-interface SharedOptions extends Pick<KlineRecoveryOptions, 'spill' | 'nowMs'> {
+interface SharedOptions extends Pick<KlineRecoveryOptions, 'spill' | 'nowMs' | 'onLeft'> {
   /** Undefined where nothing is stored. */
   readonly link: KlineRecoveryOptions['link'] | undefined;
   readonly restUrl: (venue: string) => string;

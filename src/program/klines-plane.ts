@@ -122,6 +122,9 @@ export class KlinesPlane {
       spill: this.#spill,
       restUrl: (venue) => options.endpoints(venue).restUrl,
       nowMs: () => performance.now(),
+      onLeft: (...stop) => {
+        for (const healer of this.#healers) healer.noteStop(...stop);
+      },
     });
     this.#healers = gapHealers(VENUES, {
       settings: () => this.#manager!.heal,

@@ -114,6 +114,11 @@ export class GapHealer {
     }
   }
 
+  /** A symbol of some venue begins anew, and leaves stored bars behind. */
+  noteStop(venue: string, symbol: number, lastUs: bigint): void {
+    if (venue === this.#options.venue) this.#options.losses?.noteStop(symbol, lastUs);
+  }
+
   begin(): void {
     this.#isEnded = false;
   }

@@ -174,6 +174,16 @@ describe('after a loss', () => {
     ]);
   });
 
+  it('so are those with which the program ended, where no worker goes on from them', async () => {
+    const it = world(usual, (_, second) => (second === -65 ? 2n : 1n));
+    it.check.noteStop(7, LOSS_US);
+    it.check.noteStop(8, LOSS_US);
+    await it.turn(10);
+    await it.turn(20);
+    expect(it.asked).toEqual([['btcusd', -70, 71]]);
+    expect(it.disproved).toEqual([[-65, -64]]);
+  });
+
   it('a symbol that has not traded, or whose bars are already given up, is not asked for', async () => {
     const it = world(usual, () => 2n);
     it.check.note([troubled({ suspectFromUs: 0n, holes: [hole(LOSS_US, true)] })]);

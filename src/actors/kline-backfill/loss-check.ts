@@ -1,7 +1,8 @@
 // A venue may hold trades back, and lose them with the connection. They are older than what the feed showed last, so where ids leave
 // numbers out nothing shows that they are missing: bars from before a loss are compared with those of the venue's own trades.
 //
-//   a symbol's feed lost something --all repaired since heal.after--> its stored base bars of the minute before
+//   a symbol's feed lost something, or the program ended: its next start is a loss as well
+//     --all repaired since heal.after--> its stored base bars of the minute before
 //     --all as the venue has them--> proven
 //     --not so--> the worker is told, and they are gaps until they are healed
 //     --some still open, or the venue does not answer or does not prove them--> again after 1 2 4 ... 256 turns, then given up and counted
@@ -85,19 +86,27 @@ export class LossCheck {
 
   /** What the workers tell, again and again while it lasts. */
   note(troubles: readonly Trouble[]): void {
-    const { nameOf, nowUs } = this.#options;
     for (const { symbol, holes, suspectFromUs } of troubles) {
       const begins = holes.filter(({ isCoarse }) => !isCoarse).map(({ fromUs }) => fromUs);
       // A symbol that has not traded yet has no bars to doubt.
       if (suspectFromUs !== undefined && suspectFromUs > 0n) begins.push(suspectFromUs);
-      if (begins.length === 0 || nameOf(symbol) === undefined) continue;
-      const known = this.#losses.get(symbol);
-      if (known === undefined && this.#losses.size >= LOSSES_MAX) continue;
-      const isFirst = known?.isFirst ?? !this.#seen.has(symbol);
-      this.#seen.add(symbol);
-      const spans = begins.reduce(withBegin, known?.spans ?? []);
-      this.#losses.set(symbol, { spans, seenUs: nowUs(), isFirst, tries: 0, atMs: 0 });
+      if (begins.length > 0) this.#noteBegins(symbol, begins);
     }
+  }
+
+  /** The program ended with this bar, and the symbol does not go on from there: no worker will tell of it. */
+  noteStop(symbol: number, lastUs: bigint): void {
+    this.#noteBegins(symbol, [lastUs]);
+  }
+
+  #noteBegins(symbol: number, begins: readonly bigint[]): void {
+    const { nameOf, nowUs } = this.#options;
+    const known = this.#losses.get(symbol);
+    if (nameOf(symbol) === undefined || (known === undefined && this.#losses.size >= LOSSES_MAX)) return;
+    const isFirst = known?.isFirst ?? !this.#seen.has(symbol);
+    this.#seen.add(symbol);
+    const spans = begins.reduce(withBegin, known?.spans ?? []);
+    this.#losses.set(symbol, { spans, seenUs: nowUs(), isFirst, tries: 0, atMs: 0 });
   }
 
   /** Compares what is due. One symbol that cannot be compared holds up no other. */
