@@ -122,8 +122,8 @@ export interface Ticker {
 /** What a frame that is not market data says. `sequence` is set where control frames share the data frames' counter. */
 export type ControlFrame = {
   readonly sequence?: number;
-} /** `streams`: those that it belongs to, as far as it says. */ & (
-  | { readonly kind: 'data'; readonly streams: readonly string[] }
+} /** `streams`: those that it belongs to, as far as it says; `isUnnamed` where some of it may be any other's. */ & (
+  | { readonly kind: 'data'; readonly streams: readonly string[]; readonly isUnnamed?: boolean }
   | { readonly kind: 'ack'; readonly id: number }
   | { readonly kind: 'stream-ack'; readonly action: 'subscribe' | 'unsubscribe'; readonly stream: string }
   | { readonly kind: 'subscriptions'; readonly streams: readonly string[] }

@@ -37,6 +37,8 @@ export interface StandInOptions {
   /** Answers a request of the client. */
   readonly answer?: (text: string, say: (frame: string) => void) => void;
   readonly rest?: RequestListener;
+  /** Levels a side of the books that are published. */
+  readonly depth?: number;
 }
 
 export class StandIn {
@@ -65,7 +67,7 @@ export class StandIn {
   }
 
   async start(): Promise<void> {
-    const { answer, rest = (_, response) => response.writeHead(404).end(), settings } = this.#options;
+    const { answer, rest = (_, response) => response.writeHead(404).end(), settings, depth = 10 } = this.#options;
     this.#http = createServer(rest);
     this.#server = new WebSocketServer({ server: this.#http, perMessageDeflate: false });
     this.#server.on('connection', (client) => {
@@ -86,9 +88,9 @@ export class StandIn {
       wsUrl: `ws://127.0.0.1:${port}`,
       restUrl: `http://127.0.0.1:${port}`,
       books: {
-        depth: 10,
+        depth,
         publish: (index, record) => {
-          const book = bookOf(record);
+          const book = bookOf(record, depth);
           if (index === 0) this.books.push(book);
           this.counting.set(this.symbols[index]!, book);
         },
@@ -132,7 +134,7 @@ export class StandIn {
   }
 }
 
-function bookOf(record: Uint8Array): Published {
+function bookOf(record: Uint8Array, depth: number): Published {
   const view = new DataView(record.buffer, record.byteOffset, record.byteLength);
   const side = (at: number, count: number) =>
     Array.from({ length: count }, (_, level) => {
@@ -142,6 +144,6 @@ function bookOf(record: Uint8Array): Published {
   return {
     sequence: Number(view.getBigUint64(BOOK.sequence, true)),
     bids: side(BOOK.levels, view.getUint16(BOOK.bid_count, true)),
-    asks: side(bookAsksOffset(10), view.getUint16(BOOK.ask_count, true)),
+    asks: side(bookAsksOffset(depth), view.getUint16(BOOK.ask_count, true)),
   };
 }

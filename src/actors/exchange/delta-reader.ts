@@ -118,6 +118,11 @@ export class DeltaReader {
     if (book?.isOut === false) this.#break(book, reason);
   }
 
+  /** Something may be missing from the stream's book; one that has not begun lacks nothing yet. */
+  doubt(stream: Stream, reason: string): void {
+    if (this.#bookOf(stream.name)?.isFollowing === true) this.miss(stream, reason);
+  }
+
   /** Publishes every book: the connection has just become the current one. */
   publishAll(receivedNs: number): void {
     for (const book of this.#books.values()) if (book.isFollowing) this.#publish(book, receivedNs);

@@ -250,9 +250,10 @@ export class Exchange {
   #control(link: Link, text: string, atNs: number): void {
     const frame = this.#venue.dialect.classify(text);
     if (frame.kind === 'heartbeat') link.hasHeartbeat = true;
-    if (frame.kind === 'unknown') this.#counters.refuse('TW_FRAME_UNKNOWN', 0, Buffer.from(text));
     this.#alive(link, atNs);
     if (frame.sequence !== undefined && !this.#reader.isNextFrame(link.source, frame.sequence)) return;
+    const isMissed = frame.kind === 'data' && this.#reader.miss(link.source, frame, 'a frame was not understood');
+    if (frame.kind === 'unknown' || isMissed) this.#counters.refuse('TW_FRAME_UNKNOWN', 0, Buffer.from(text));
     this.#subscriptions(link, { kind: 'control', frame, nowNs: atNs });
   }
 

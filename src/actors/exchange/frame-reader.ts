@@ -4,6 +4,7 @@ import { type DecodeKernel, NO_ROUTE } from '../../kernels/decode.ts';
 import { DECIMALS_DEFAULT } from '../../protocols/book-layout.ts';
 import type { ErrorCode } from '../../protocols/errors/index.ts';
 import { TRADE, TRADE_BYTES } from '../../protocols/trade-layout.ts';
+import type { ControlFrame } from '../../protocols/venue.ts';
 import type { SharedHistogram } from '../../supervision/telemetry/histogram.ts';
 import { nowNs } from '../../supervision/threads/thread-clock.ts';
 import { judgeCounted } from '../../venues/sequence.ts';
@@ -51,6 +52,9 @@ export interface Reading {
   readonly deltas: DeltaReader;
 }
 
+type DataFrame = Extract<ControlFrame, { kind: 'data' }>;
+/** What is not even JSON may be of any stream. */
+const UNNAMED: DataFrame = { kind: 'data', streams: [], isUnnamed: true };
 const RENUMBERED_AFTER_NS = 1e9;
 const LOSS_AGAIN_NS = 1e9;
 /** Decoding is timed of one frame in sixteen, the first among them. */
@@ -171,21 +175,33 @@ export class FrameReader {
     }
   }
 
-  /** Whatever a frame that cannot be read says is missing from now on in the streams that it names. */
   #refuse(source: FrameSource, reading: Reading, code: ErrorCode, frame: Buffer): void {
     this.#counters.refuse(code, reading.kernel.failedAt, frame);
     const said = this.#options.venue.dialect.classify(frame.toString('utf8'));
-    if (said.kind !== 'data') return;
+    if (said.kind !== 'data' && said.kind !== 'unknown') return;
     if (said.sequence !== undefined && !this.isNextFrame(source, said.sequence)) return;
-    for (const name of new Set(said.streams)) {
-      const stream = this.#streams.get(name);
-      if (stream?.kind === 'trades') stream.hasUntoldLoss = true;
-      else if (stream?.kind === 'book-delta') reading.deltas.miss(stream, `a frame was refused: ${code}`);
-      else if (stream?.kind === 'book' && source.role === 'current') {
+    this.miss(source, said.kind === 'data' ? said : UNNAMED, `a frame was refused: ${code}`);
+  }
+
+  /**
+   * Whatever a frame that cannot be read says is missing from now on in the streams that it names; and where it does not
+   * name all of them, in every stream in which no number would show that. True when it was of any of ours.
+   */
+  miss(source: FrameSource, { streams, isUnnamed = false }: DataFrame, reason: string): boolean {
+    const isIn = (stream: Stream) => streams.includes(stream.name) || (isUnnamed && !stream.showsHoles);
+    const missing = [...this.#streams.values()].filter(isIn);
+    for (const stream of missing) {
+      if (stream.kind === 'trades') stream.hasUntoldLoss = true;
+      else if (stream.kind === 'book-delta') {
+        const { deltas } = source.reading!;
+        if (streams.includes(stream.name)) deltas.miss(stream, reason);
+        else deltas.doubt(stream, reason);
+      } else if (source.role === 'current') {
         stream.isBroken = true;
         this.#books?.leaveOut(stream.symbol);
       }
     }
+    return missing.length > 0;
   }
 
   /** Of a venue that numbers all frames of a connection: false when the frame is old, or proves that others are missing. */

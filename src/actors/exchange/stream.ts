@@ -5,6 +5,7 @@ import type {
   FeedPhase,
   FeedReason,
   FeedVerdict,
+  GapProof,
   StreamFacts,
   StreamKind,
 } from '../../protocols/venue.ts';
@@ -13,6 +14,8 @@ import { NEVER } from './frame-source.ts';
 
 const RETRY_MIN_MS = 5_000;
 const RETRY_MAX_MS = 300_000;
+/** A checksum is over the top of a book alone, and a time or an id that leaves numbers out shows no hole. */
+const PROOFS: ReadonlySet<GapProof> = new Set<GapProof>(['update-range', 'connection-sequence', 'dense-trade-id']);
 
 /**
  * One stream of a venue: what is known of it, in fields that the hot path writes without allocating. The state is not
@@ -71,6 +74,12 @@ export class Stream implements FeedEvidence {
 
   get isBook(): boolean {
     return this.kind === 'book' || this.kind === 'book-delta';
+  }
+
+  /** Whether what comes next shows that something was missing before it: by its number, or because a timer brings it anyway. */
+  get showsHoles(): boolean {
+    const { gapProof, cadence } = this.facts;
+    return cadence.kind === 'timer' || PROOFS.has(gapProof);
   }
 
   /** Whether it is the other stream but for the facts that both are judged by. */

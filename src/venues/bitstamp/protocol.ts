@@ -12,8 +12,8 @@ export const bitstampDialect: Dialect = {
   classify(text): ControlFrame {
     const frame = parseObject(text);
     const event = asText(frame?.['event']);
-    if (frame === undefined || event === undefined) return { kind: 'unknown' };
-    const stream = asText(frame['channel']) || undefined;
+    const stream = asText(frame?.['channel']) || undefined;
+    if (frame === undefined || (event === undefined && !('data' in frame))) return { kind: 'unknown' };
     switch (event) {
       case 'bts:subscription_succeeded':
         return stream === undefined ? { kind: 'unknown' } : { kind: 'stream-ack', action: 'subscribe', stream };
@@ -28,8 +28,10 @@ export const bitstampDialect: Dialect = {
         return { kind: 'refusal', id: undefined, stream, reason };
       }
       default:
-        if (event.startsWith('bts:')) return { kind: 'status', text: event };
-        return { kind: 'data', streams: stream === undefined ? [] : [stream] };
+        if (event?.startsWith('bts:') === true) return { kind: 'status', text: event };
+        return stream === undefined
+          ? { kind: 'data', streams: [], isUnnamed: true }
+          : { kind: 'data', streams: [stream] };
     }
   },
 };

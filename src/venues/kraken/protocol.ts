@@ -39,19 +39,24 @@ export const krakenDialect: Dialect = {
     const channel = asText(frame['channel']);
     switch (channel) {
       case undefined:
-        return { kind: 'unknown' };
+        return 'data' in frame ? dataOf('book', frame['data']) : { kind: 'unknown' };
       case 'heartbeat':
         return { kind: 'heartbeat' };
       case 'status':
         return { kind: 'status', text };
       default:
-        return { kind: 'data', streams: symbolsIn(frame['data']).map((symbol) => streamOf(channel, symbol)) };
+        return dataOf(channel, frame['data']);
     }
   },
 };
 
-function symbolsIn(data: unknown): readonly string[] {
-  return asStrings(asArray(data).map((item) => asObject(item)?.['symbol']));
+/** Data of a book that is of no symbol may be of any, and so may data that does not say of which channel it is. */
+function dataOf(channel: string, data: unknown): ControlFrame {
+  const items = asArray(data);
+  const symbols = asStrings(items.map((item) => asObject(item)?.['symbol']));
+  const isUnnamed = channel === 'book' && (symbols.length < items.length || !Array.isArray(data));
+  const streams = symbols.map((symbol) => streamOf(channel, symbol));
+  return { kind: 'data', streams, ...(isUnnamed && { isUnnamed }) };
 }
 
 /** Books come at one depth alone, whether an answer says it or not. */
