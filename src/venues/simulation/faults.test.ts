@@ -249,6 +249,55 @@ const TESTS: Readonly<Record<FaultKind, () => Promise<void>>> = {
     expect(states).toEqual([false, false, true]);
   },
 
+  async 'successor-refused'() {
+    const { sim, client } = await bookClient();
+    sim.fault({ kind: 'successor-refused', venue: 'binance' });
+    const refused = await connect(sim, 'binance');
+    expect(refused.socket.readyState).not.toBe(refused.socket.OPEN);
+    expect(client.closed).toBeUndefined();
+    const { socket } = await connect(sim, 'binance');
+    expect(socket.readyState).toBe(socket.OPEN);
+  },
+
+  async 'successor-silence'() {
+    const { sim, client } = await bookClient();
+    sim.fault({ kind: 'successor-silence', venue: 'binance', durationMs: 60_000 });
+    const silent = await connect(sim, 'binance');
+    silent.send({ method: 'SUBSCRIBE', params: ['btcusdt@depth20@100ms'], id: 1 });
+    await silent.frame('"result":null');
+    sim.advance(3);
+    await settle(client);
+    await settle(silent);
+    expect([client.frames.length, silent.frames.length]).toEqual([3, 1]);
+    sim.clearFaults();
+    await silent.until(() => silent.closed !== undefined, 'the cut');
+    expect(client.closed).toBeUndefined();
+  },
+
+  async 'successor-behind'() {
+    const { sim, client } = await bookClient();
+    sim.fault({ kind: 'successor-behind', venue: 'binance', durationMs: 60_000, value: 30_000 });
+    const behind = await connect(sim, 'binance', '/ws/btcusdt@depth20@100ms');
+    sim.advance(3);
+    await settle(client);
+    await settle(behind);
+    expect([client.frames.length, behind.frames.length]).toEqual([3, 0]);
+    sim.clearFaults();
+    sim.advance(1);
+    await behind.until(() => behind.frames.length === 4, 'all frames');
+    expect(ids(behind)).toEqual(ids(client));
+  },
+
+  async 'successor-no-snapshot'() {
+    const { sim } = await bookClient();
+    sim.fault({ kind: 'successor-no-snapshot', venue: 'binance' });
+    const status = async () => (await rest(sim, '/binance/api/v3/depth?symbol=BTCUSDT')).status;
+    expect(await status()).toBe(200);
+    await connect(sim, 'binance');
+    expect([await status(), await status()]).toEqual([500, 200]);
+    expect(() => sim.fault({ kind: 'successor-no-snapshot', venue: 'kraken' })).toThrow('kraken has no');
+  },
+
   'http-429': () => httpFault('http-429', 429, '7'),
   'http-418': () => httpFault('http-418', 418, '7'),
   'http-500': () => httpFault('http-500', 500, null),

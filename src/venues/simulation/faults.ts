@@ -21,6 +21,12 @@ export const FAULT_KINDS = {
   'ping-silence': 'for durationMs sends no pings and answers none, nor heartbeats',
   'shutdown-notice': 'sends the notice that the venue sends before it closes; after durationMs, if given, it closes',
   'refuse-connections': 'refuses new connections',
+  'successor-refused': 'refuses new connections beside those that are open',
+  'successor-silence':
+    'for durationMs acks what new connections beside open ones ask for, serves nothing, and cuts them then',
+  'successor-behind': 'for durationMs serves new connections beside open ones value ms late, else 3000',
+  'successor-no-snapshot':
+    'answers requests for the snapshot of a book with 500 while a connection is open beside another',
   'http-429': 'answers REST requests with 429; value: Retry-After in seconds, else 1',
   'http-418': 'answers REST requests with 418; value: Retry-After in seconds, else 2',
   'http-500': 'answers REST requests with 500',

@@ -56,7 +56,7 @@ export class VenueHub {
     this.joinedMs = performance.now();
     link.subscribedMs ??= this.joinedMs;
     link.streams.add(stream);
-    if (this.#faults.take('ack-then-silence', symbol) !== undefined) return;
+    if (link.isSilent || this.#faults.take('ack-then-silence', symbol) !== undefined) return;
     const present = this.#subscribers.get(stream);
     if (present === undefined) this.#subscribers.set(stream, new Set([link]));
     else present.add(link);

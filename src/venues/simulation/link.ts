@@ -6,6 +6,9 @@ const BUFFERED_BYTES_MOST = 4 << 20;
 const HELD_FRAMES_MOST = 20_000;
 const DRIP_EVERY_MS = 5;
 const FRAGMENT_BYTES = 16;
+/** How far behind a successor is where the fault does not say, and how often it is looked which frames are due. */
+const BEHIND_MS = 3000;
+const LATE_EVERY_MS = 5;
 
 /** What is to be done to one data frame. */
 export interface Treatment {
@@ -22,6 +25,9 @@ export const UNTREATED: Treatment = { drop: false, twice: false, swap: false, fr
 export class Link {
   readonly openedMs = performance.now();
   readonly streams = new Set<string>();
+  /** It was opened beside another while successors were struck: what it asks for is acked and never served, or served late. */
+  readonly isSilent: boolean;
+  readonly #isBehind: boolean;
   subscribedMs: number | undefined;
   pingedMs = performance.now();
   pongedMs = performance.now();
@@ -38,16 +44,21 @@ export class Link {
   #dripTimer: NodeJS.Timeout | undefined;
   /** The frame of each stream that waits for its successor to overtake it. */
   readonly #overtaken = new Map<string, string>();
+  /** Frames of a successor that is behind, with when each is due. */
+  #late: { readonly text: string; readonly fragment: boolean; readonly dueMs: number }[] = [];
+  #lateTimer: NodeJS.Timeout | undefined;
   readonly #receivedMs: number[] = [];
   framesSent = 0;
   /** Called when the client was too slow and is cut off. */
   onSlow: () => void = () => {};
 
-  constructor(webSocket: WebSocket, socket: Duplex, faults: VenueFaults, stamps: boolean) {
+  constructor(webSocket: WebSocket, socket: Duplex, faults: VenueFaults, stamps: boolean, isSuccessor: boolean) {
     this.#webSocket = webSocket;
     this.#socket = socket;
     this.#faults = faults;
     this.#stamps = stamps;
+    this.#isBehind = isSuccessor && faults.isOn('successor-behind') !== undefined;
+    this.isSilent = isSuccessor && faults.isOn('successor-silence') !== undefined;
   }
 
   /** Sends a control frame. */
@@ -104,7 +115,9 @@ export class Link {
   dispose(): void {
     clearTimeout(this.#stallTimer);
     clearTimeout(this.#dripTimer);
+    clearTimeout(this.#lateTimer);
     this.#stalled = [];
+    this.#late = [];
     this.#drip = [];
   }
 
@@ -115,6 +128,28 @@ export class Link {
   }
 
   #write(text: string, fragment: boolean): void {
+    const behind = this.#isBehind ? this.#faults.isOn('successor-behind') : undefined;
+    if (behind === undefined && this.#late.length === 0) this.#writeNow(text, fragment);
+    else this.#writeLate(text, fragment, behind === undefined ? 0 : (behind.value ?? BEHIND_MS));
+  }
+
+  #writeLate(text: string, fragment: boolean, lateMs: number): void {
+    this.#late.push({ text, fragment, dueMs: performance.now() + lateMs });
+    if (this.#late.length > HELD_FRAMES_MOST) this.cut();
+    this.#lateTimer ??= setTimeout(() => this.#catchUp(), LATE_EVERY_MS).unref();
+  }
+
+  /** When the fault is over all that waits is sent at once. */
+  #catchUp(): void {
+    const isOver = this.#faults.isOn('successor-behind') === undefined;
+    const nowMs = performance.now();
+    const waiting = this.#late.findIndex(({ dueMs }) => !isOver && dueMs > nowMs);
+    for (const { text, fragment } of this.#late.splice(0, waiting < 0 ? this.#late.length : waiting))
+      this.#writeNow(text, fragment);
+    this.#lateTimer = this.#late.length === 0 ? undefined : setTimeout(() => this.#catchUp(), LATE_EVERY_MS).unref();
+  }
+
+  #writeNow(text: string, fragment: boolean): void {
     if (this.#webSocket.readyState !== this.#webSocket.OPEN) return;
     const stall = this.#faults.isOn('stall');
     if (stall !== undefined || this.#stalled.length > 0) {

@@ -71,13 +71,16 @@ export class Station {
       socket.end(`HTTP/1.1 ${status}\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`);
     if (!this.#simulated.serves(path)) return void refuse('404 Not Found');
     if (this.faults.take('refuse-connections') !== undefined) return void refuse('503 Service Unavailable');
+    const isSuccessor = this.hub.links.length > 0;
+    if (isSuccessor && this.faults.take('successor-refused') !== undefined)
+      return void refuse('503 Service Unavailable');
     if (this.#rules.connects !== undefined) {
       const answer = requestConnect(this.#connects, this.#rules.connects, performance.now() * 1e6);
       this.#connects = answer.budget;
       if (!answer.granted) return void refuse('429 Too Many Requests');
     }
     this.#server.handleUpgrade(request, socket, head, (webSocket) => {
-      const link = new Link(webSocket, socket, this.faults, this.#stamps);
+      const link = new Link(webSocket, socket, this.faults, this.#stamps, isSuccessor);
       link.onSlow = () => this.slowClientsDropped++;
       const session = this.#simulated.open(path, query, link);
       this.hub.enter(link, session);
@@ -118,8 +121,11 @@ export class Station {
   keepHouse(nowMs: number): void {
     const { maxAgeMs, subscribeWithinMs, pingEveryMs, pongWithinMs } = this.#rules;
     const silent = this.faults.isOn('ping-silence') !== undefined;
+    const isSilenceOver = this.faults.isOn('successor-silence') === undefined;
     for (const link of this.hub.links) {
-      if (maxAgeMs !== undefined && nowMs - link.openedMs >= maxAgeMs) {
+      if (link.isSilent && isSilenceOver) {
+        link.cut();
+      } else if (maxAgeMs !== undefined && nowMs - link.openedMs >= maxAgeMs) {
         link.close(POLICY_VIOLATION, 'Connection is too old');
       } else if (
         subscribeWithinMs !== undefined &&
@@ -141,12 +147,23 @@ export class Station {
     const throttled = this.faults.take('http-429');
     if (throttled !== undefined) return tooMany(429, throttled.value ?? 1);
     if (this.faults.take('http-500') !== undefined) return json({ code: -1000, msg: 'Internal error' }, 500);
+    if (this.hub.links.length > 1 && request.path === this.#snapshotPath) {
+      if (this.faults.take('successor-no-snapshot') !== undefined)
+        return json({ code: -1000, msg: 'Internal error' }, 500);
+    }
     return this.#simulated.rest(request);
+  }
+
+  /** Where the snapshots that its changes stand on are asked for. */
+  get #snapshotPath(): string | undefined {
+    const { snapshot } = this.#venue.walker;
+    return snapshot && new URL(snapshot.url('http://venue', '')).pathname;
   }
 
   /** True where the fault makes sense on this venue. */
   canFail(request: FaultRequest): boolean {
     if (request.kind === 'shutdown-notice') return this.#simulated.notice() !== undefined;
+    if (request.kind === 'successor-no-snapshot') return this.#snapshotPath !== undefined;
     if (request.kind !== 'corrupt-checksum') return true;
     return Object.values(this.#venue.facts.streams).some((stream) => stream.gapProof === 'checksum');
   }
