@@ -34,6 +34,13 @@ describe('a rotation', () => {
     });
   });
 
+  it('waits again for a stream whose book the successor has lost', () => {
+    const uncovered: RotationEvent = { kind: 'uncovered', stream: 'a', nowNs: 1e9 };
+    const waiting = run([begin, covered('a'), uncovered, covered('b')]);
+    expect(waiting.effects).toEqual([{ kind: 'open-successor' }]);
+    expect(run([covered('a')], waiting.state).effects).toEqual([{ kind: 'promote', uncovered: [] }]);
+  });
+
   it('does not begin twice', () => {
     expect(run([begin, begin]).effects).toHaveLength(1);
   });

@@ -9,7 +9,7 @@
 // A stream is covered once nothing can fall between the two connections:
 // - handed over by sequence: the successor's first frame continues what the old connection has delivered. Until then
 //   only the old one delivers; from then on both do, and whichever is first wins.
-// - handed over by snapshot: the successor has a snapshot of its own.
+// - handed over by snapshot: the successor has a snapshot of its own, and is not behind. It is waited for anew when it loses it.
 // - silent on both: the successor is acked and the grace time is over. What the old connection still brings, and what owes a snapshot, is
 //   waited for: a successor without it is no successor.
 import type { SequenceVerdict } from '../protocols/venue.ts';
@@ -41,7 +41,7 @@ export type Rotation =
 
 export type RotationEvent =
   | { readonly kind: 'rotate'; readonly reason: string; readonly streams: readonly string[]; readonly nowNs: number }
-  | { readonly kind: 'acked' | 'covered' | 'gone'; readonly stream: string; readonly nowNs: number }
+  | { readonly kind: 'acked' | 'covered' | 'uncovered' | 'gone'; readonly stream: string; readonly nowNs: number }
   | { readonly kind: 'successor-failed'; readonly nowNs: number }
   | { readonly kind: 'old-lost'; readonly nowNs: number }
   /** `owed` are streams that a successor must not be silent on. */
@@ -84,6 +84,8 @@ export function rotate(
     case 'covered':
     case 'gone':
       return settle({ ...state, waitingFor: without(state.waitingFor, [event.stream]) });
+    case 'uncovered':
+      return [{ ...state, waitingFor: new Set([...state.waitingFor, event.stream]) }, []];
     case 'old-lost':
       return [STEADY, [{ kind: 'promote', uncovered: [...state.waitingFor] }]];
     case 'successor-failed':

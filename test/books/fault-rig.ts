@@ -39,6 +39,8 @@ export class FaultRig {
   readonly #symbol: string;
   /** The greatest age of a book, in milliseconds, at which its levels were still in a summary; since `forget`. */
   readonly #ages = new Map<string, number>();
+  /** Venues whose levels were not in some summary; since `forgetAges`. */
+  readonly missed = new Set<string>();
   #struckMs: number | undefined;
   #outMs: number | undefined;
   readonly #times: string[] = [];
@@ -71,6 +73,7 @@ export class FaultRig {
     this.market.check(summary);
     if (summary.symbol !== this.#symbol) return;
     const present = summary.venues.filter(({ live }) => live);
+    for (const { name, live } of summary.venues) if (!live) this.missed.add(name);
     for (const { name, age_us } of present) {
       this.#ages.set(name, Math.max(this.#ages.get(name) ?? 0, Number(age_us) / 1000));
     }
@@ -133,6 +136,7 @@ export class FaultRig {
 
   forgetAges(): void {
     this.#ages.clear();
+    this.missed.clear();
   }
 
   oldestMs(venue: string): number {

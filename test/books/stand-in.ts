@@ -121,6 +121,10 @@ export class StandIn {
     return this.#client!;
   }
 
+  rotate(): void {
+    this.#exchange.rotate('the test wants it');
+  }
+
   status() {
     return this.#exchange.status();
   }

@@ -16,6 +16,7 @@ import {
   DELTA_IS_SNAPSHOT,
   DELTA_LAST_SEQUENCE,
   DELTA_ROUTE,
+  DELTA_TIME_US,
 } from '../../kernels/assembly/lib/contract.ts';
 import { type DecodeKernel, NO_ROUTE } from '../../kernels/decode.ts';
 import { DECIMALS_DEFAULT } from '../../protocols/book-layout.ts';
@@ -54,6 +55,8 @@ interface Following {
   isFollowing: boolean;
   /** On a successor: it has been told that nothing of this book can fall between the two connections. */
   isCovered: boolean;
+  /** The venue's time of the last change that the stream brought; 0 where it has brought none, or says no time. */
+  venueUs: number;
   /** For a venue whose diffs stand on a REST snapshot. */
   sync: DepthSync;
   buffered: Buffer[];
@@ -84,6 +87,7 @@ export class DeltaReader {
       isOut: false,
       isFollowing: false,
       isCovered: false,
+      venueUs: 0,
       sync: UNSYNCED,
       buffered: [],
       fetching: undefined,
@@ -123,6 +127,11 @@ export class DeltaReader {
     if (this.#bookOf(stream.name)?.isFollowing === true) this.miss(stream, reason);
   }
 
+  /** Whether the stream has a whole book here. */
+  hasBook(stream: Stream): boolean {
+    return this.#bookOf(stream.name)?.isFollowing === true;
+  }
+
   /** Publishes every book: the connection has just become the current one. */
   publishAll(receivedNs: number): void {
     for (const book of this.#books.values()) if (book.isFollowing) this.#publish(book, receivedNs);
@@ -140,6 +149,9 @@ export class DeltaReader {
       this.#break(book, reasonOf(code));
       return;
     }
+    const timeAt = index * DELTA_BYTES + DELTA_TIME_US;
+    const { deltas } = this.#kernel;
+    book.venueUs = deltas.getUint32(timeAt + 4, true) * 2 ** 32 + deltas.getUint32(timeAt, true);
     this.#following(book, receivedNs);
     this.#publish(book, receivedNs);
   }
@@ -152,8 +164,9 @@ export class DeltaReader {
       stream.heard(receivedNs);
       stream.isBroken = false;
       stream.lastSequence = appliedOf(book);
-    } else if (!book.isCovered && appliedOf(book) >= stream.lastSequence) {
-      // A successor that is behind would take the book back in time.
+      stream.venueUs = book.venueUs;
+    } else if (!book.isCovered && appliedOf(book) >= stream.lastSequence && book.venueUs >= stream.venueUs) {
+      // A successor that is behind would take the book back in time, or let it stand still on a snapshot that is ahead.
       book.isCovered = true;
       this.#options.onCovered(stream, receivedNs);
     }

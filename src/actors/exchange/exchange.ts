@@ -24,7 +24,7 @@ import { connectionStatus, isOfAge, isPingDue, lifeOf } from './life.ts';
 import { Link } from './link.ts';
 import { Redial } from './redial.ts';
 import type { Stream } from './stream.ts';
-import { carriedStreams, owedStreams } from './succession.ts';
+import { carriedStreams, isCarried, owedStreams } from './succession.ts';
 import { matched, wantedStreams } from './wanted-streams.ts';
 
 const NS_PER_MS = 1e6;
@@ -78,7 +78,7 @@ export class Exchange {
     if (this.#current === undefined && now >= this.#redial.connection.atNs) this.#connect(now);
     for (const link of this.#links()) this.#tickLink(link, now);
     if (this.#rotation.phase === 'overlapping')
-      this.#rotate({ kind: 'tick', nowNs: now, owed: owedStreams(this.#streams.values(), now) });
+      this.#rotate({ kind: 'tick', nowNs: now, owed: owedStreams(this.#streams.values(), this.#successor, now) });
     this.#reader.tellLosses(this.#streams.values(), now);
     const { limits } = this.#venue.facts;
     if (now >= this.#redial.successor.atNs && isOfAge(this.#current, this.#settings.rotateAfterMs, limits, now))
@@ -352,7 +352,7 @@ export class Exchange {
     if (link === this.#current) {
       this.#leaveOut(stream);
       stream.lose(now, reason);
-    }
+    } else if (isCarried(stream)) this.#rotate({ kind: 'uncovered', stream: stream.name, nowNs: now });
     link.rejoins.leave(stream.name, this.#settings.reconnect, this.#options.random(), now);
     this.#desire(link, now);
   }

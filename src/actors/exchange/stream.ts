@@ -44,6 +44,8 @@ export class Stream implements FeedEvidence {
   /** The venue's number of the last frame or trade that was passed on. */
   lastSequence = NEVER;
   lastTrade = 0n;
+  /** The venue's time of the last change of an incremental book. */
+  venueUs = 0;
   /** Since when its frames have carried older numbers than one that was passed on; 0 while they do not. */
   behindNs = NEVER;
   /** Its book cannot be trusted until it is rebuilt. */
@@ -145,6 +147,7 @@ export class Stream implements FeedEvidence {
     this.hasUntoldLoss = true;
     // A book that begins anew does not continue the numbers of the one before.
     if (this.kind === 'book-delta') this.lastSequence = 0;
+    this.venueUs = 0;
     this.#isRefused = false;
     this.downNs = nowNs;
     this.downReason = reason;

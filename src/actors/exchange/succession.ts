@@ -1,19 +1,27 @@
 // Which streams a change of connections waits for.
 import { ROTATION } from '../../venues/rotation.ts';
+import type { FrameSource } from './link.ts';
 import type { Stream } from './stream.ts';
 
 const NS_PER_MS = 1e6;
 
-/** What the connection carries, and a successor must carry on. A book that is being begun anew anyway holds up no successor. */
+/** Whether the connection carries it, and a successor must carry it on. A book that is being begun anew anyway holds up none. */
+export function isCarried({ ackedNs, kind, lastFrameNs, downNs }: Stream): boolean {
+  return ackedNs > 0 && (kind !== 'book-delta' || (lastFrameNs > 0 && downNs === 0));
+}
+
 export function carriedStreams(streams: Iterable<Stream>): string[] {
-  const isCarried = ({ ackedNs, kind, lastFrameNs, downNs }: Stream) =>
-    ackedNs > 0 && (kind !== 'book-delta' || (lastFrameNs > 0 && downNs === 0));
   return [...streams].filter(isCarried).map(({ name }) => name);
 }
 
 /** What a successor must have before it takes over: whole books, and whatever the old connection still brings. */
-export function owedStreams(streams: Iterable<Stream>, nowNs: number): ReadonlySet<string> {
-  const speaks = ({ kind, lastFrameNs }: Stream) =>
-    kind === 'book-delta' || nowNs - lastFrameNs < ROTATION.silentGraceMs * NS_PER_MS;
-  return new Set([...streams].filter(speaks).map(({ name }) => name));
+export function owedStreams(
+  streams: Iterable<Stream>,
+  successor: FrameSource | undefined,
+  nowNs: number,
+): ReadonlySet<string> {
+  const speaks = ({ lastFrameNs }: Stream) => nowNs - lastFrameNs < ROTATION.silentGraceMs * NS_PER_MS;
+  const lacksBook = (stream: Stream) =>
+    stream.kind === 'book-delta' && successor?.reading?.deltas.hasBook(stream) !== true;
+  return new Set([...streams].filter((stream) => speaks(stream) || lacksBook(stream)).map(({ name }) => name));
 }
