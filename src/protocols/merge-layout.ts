@@ -60,6 +60,8 @@ export const MERGE_CONTROL = {
   turn: 256,
   /** Somebody died in its turn: everything is to be merged again. */
   redo: 384,
+  /** Books have been left out since the merger last looked for those that do not count any more. */
+  left: 388,
 } as const;
 export const MERGE_CONTROL_BYTES = 512;
 

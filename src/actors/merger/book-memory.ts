@@ -154,7 +154,12 @@ export class BookWriter {
 
   /** The book does not count any more until the next one is published. */
   leaveOut(symbol: number): void {
-    this.#memory.store(this.#deadlineWord(symbol), DEADLINE_OUT);
+    const word = this.#deadlineWord(symbol);
+    if (this.#memory.load(word) === DEADLINE_OUT) return;
+    this.#memory.store(word, DEADLINE_OUT);
+    // A merger that sleeps would leave its levels in the summary until it wakes by itself.
+    this.#memory.store((this.#layout.control + MERGE_CONTROL.left) / 4, 1);
+    this.#bell.ring();
   }
 
   release(symbol: number): void {

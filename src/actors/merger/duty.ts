@@ -21,6 +21,7 @@ export const makeMerger: MakeDutyCycle = (context): DutyCycle => {
   const layout = bookLayout(books.plan);
   const kernel = new MergeKernel(books.memory, layout, nowNs);
   const memory = new SharedMemory(books.memory.buffer);
+  const leftWord = (layout.control + MERGE_CONTROL.left) / 4;
   const helpedWord = (layout.control + MERGE_CONTROL.helped) / 4;
   let helped = memory.load(helpedWord);
   let expireAtNs = 0;
@@ -35,9 +36,12 @@ export const makeMerger: MakeDutyCycle = (context): DutyCycle => {
       // A thread with a core of its own stays inside WebAssembly for a while; one that sleeps looks once.
       let merged = books.isSpinning ? kernel.spin(SPINS) : kernel.sweep();
       const now = nowNs();
-      if (now >= expireAtNs) {
-        expireAtNs = now + EXPIRE_EVERY_NS;
-        merged += kernel.expire() + takenOver();
+      const isLeft = memory.load(leftWord) !== 0 && memory.exchange(leftWord, 0) !== 0;
+      if (isLeft || now >= expireAtNs) {
+        const expired = kernel.expire();
+        // Another may have had the turn: then it is looked again at once.
+        expireAtNs = expired > 0 ? 0 : now + EXPIRE_EVERY_NS;
+        merged += expired + takenOver();
       }
       return merged;
     },
