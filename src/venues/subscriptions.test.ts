@@ -69,6 +69,25 @@ describe('what is desired', () => {
     ]);
   });
 
+  it('shares frames with what waits already, so that many streams that leave one by one do not take a frame each', () => {
+    const link = connection(kraken);
+    const books = Array.from({ length: 60 }, (_, at) => `book.100:S${at}/USD`);
+    link.receive({ kind: 'desire', streams: books });
+    link.receive({ kind: 'opened' });
+    for (const stream of books) {
+      const symbol = stream.slice('book.100:'.length);
+      link.frame(JSON.stringify({ method: 'subscribe', result: { channel: 'book', symbol }, success: true }));
+    }
+    const leave = books.map((_, at) => sent(link.receive({ kind: 'desire', streams: books.slice(at + 1) })));
+    const rest = sent(link.after(2 * SECOND));
+    // Nine at once less the two that subscribed, then one frame of fifty and one of three.
+    expect([leave.flat().length, rest.length]).toEqual([7, 2]);
+    const left = [...leave.flat(), ...rest].flatMap(
+      (text) => (JSON.parse(text) as { params: { symbol: string[] } }).params.symbol,
+    );
+    expect(left.map((symbol) => `book.100:${symbol}`)).toEqual(books);
+  });
+
   it('changes by what is missing and what is too many, never by asking again', () => {
     const link = connection(binance);
     link.receive({ kind: 'desire', streams: ['a@trade', 'b@trade'] });

@@ -203,8 +203,26 @@ class Draft {
     }
   }
 
+  #bytesOf(action: Batch['action'], streams: readonly string[]): number {
+    return Buffer.byteLength(this.#dialect.encode(action, streams, this.#nextId));
+  }
+
+  /** Adds the streams to the batch that waits last, where one frame can say both. */
+  #joinsLast(action: Batch['action'], streams: readonly string[]): boolean {
+    const last = this.#queue.at(-1);
+    const { streamsPerFrame, frameBytes } = this.#facts.limits;
+    if (last?.action !== action || last.tries > 0 || last.streams.length + streams.length > streamsPerFrame)
+      return false;
+    if (this.#dialect.groupOf(last.streams[0]!) !== this.#dialect.groupOf(streams[0]!)) return false;
+    const both = [...last.streams, ...streams];
+    if (this.#bytesOf(action, both) > frameBytes) return false;
+    this.#queue[this.#queue.length - 1] = { ...last, streams: both };
+    return true;
+  }
+
   #enqueueFitting(action: Batch['action'], streams: readonly string[]): void {
-    const bytes = Buffer.byteLength(this.#dialect.encode(action, streams, this.#nextId));
+    if (this.#joinsLast(action, streams)) return;
+    const bytes = this.#bytesOf(action, streams);
     if (bytes <= this.#facts.limits.frameBytes) {
       this.#queue.push({ action, streams, tries: 0 });
     } else if (streams.length > 1) {
