@@ -24,7 +24,7 @@ import { connectionStatus, isOfAge, isPingDue, lifeOf } from './life.ts';
 import { Link } from './link.ts';
 import { Redial } from './redial.ts';
 import type { Stream } from './stream.ts';
-import { carriedStreams, isCarried, owedStreams } from './succession.ts';
+import { carriedStreams, isCarried, owedStreams, takeOver } from './succession.ts';
 import { matched, wantedStreams } from './wanted-streams.ts';
 
 const NS_PER_MS = 1e6;
@@ -78,7 +78,11 @@ export class Exchange {
     if (this.#current === undefined && now >= this.#redial.connection.atNs) this.#connect(now);
     for (const link of this.#links()) this.#tickLink(link, now);
     if (this.#rotation.phase === 'overlapping')
-      this.#rotate({ kind: 'tick', nowNs: now, owed: owedStreams(this.#streams.values(), this.#successor, now) });
+      this.#rotate({
+        kind: 'tick',
+        nowNs: now,
+        owed: owedStreams(this.#streams.values(), this.#successor?.source, now),
+      });
     this.#reader.tellLosses(this.#streams.values(), now);
     const { limits } = this.#venue.facts;
     if (now >= this.#redial.successor.atNs && isOfAge(this.#current, this.#settings.rotateAfterMs, limits, now))
@@ -329,11 +333,7 @@ export class Exchange {
     this.#successor = undefined;
     this.#counters.rotations++;
     this.#since = { ns: now, reason: 'rotated' };
-    const lacking = uncovered.map((name) => this.#streams.get(name)).filter((one) => one !== undefined);
-    const why = 'the old connection ended before its successor had the book';
-    for (const stream of lacking) if (stream.isBook) stream.beginAnew(now, promoted.acked.has(stream.name), why);
-    for (const [name, { code, reason }] of promoted.refused) this.#streams.get(name)?.refused(now, code, reason);
-    promoted.refused.clear();
+    const lacking = takeOver(promoted, this.#streams, uncovered, now);
     // What nothing carries on leaves now.
     for (const stream of this.#streams.values()) this.#judge(stream, now);
     this.#reader.endHandover(promoted.source, lacking);

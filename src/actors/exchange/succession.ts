@@ -1,6 +1,7 @@
-// Which streams a change of connections waits for.
+// Which streams a change of connections waits for, and what becomes of those that it has not waited for.
 import { ROTATION } from '../../venues/rotation.ts';
-import type { FrameSource } from './link.ts';
+import type { FrameSource } from './frame-source.ts';
+import type { Link } from './link.ts';
 import type { Stream } from './stream.ts';
 
 const NS_PER_MS = 1e6;
@@ -24,4 +25,19 @@ export function owedStreams(
   const lacksBook = (stream: Stream) =>
     stream.kind === 'book-delta' && successor?.reading?.deltas.hasBook(stream) !== true;
   return new Set([...streams].filter((stream) => speaks(stream) || lacksBook(stream)).map(({ name }) => name));
+}
+
+/** A successor is the connection now: what it lacks begins anew there, and what was refused to it is refused. Answers what it lacks. */
+export function takeOver(
+  promoted: Link,
+  streams: ReadonlyMap<string, Stream>,
+  uncovered: readonly string[],
+  nowNs: number,
+): readonly Stream[] {
+  const lacking = uncovered.map((name) => streams.get(name)).filter((one) => one !== undefined);
+  const why = 'the old connection ended before its successor had the book';
+  for (const stream of lacking) if (stream.isBook) stream.beginAnew(nowNs, promoted.acked.has(stream.name), why);
+  for (const [name, { code, reason }] of promoted.refused) streams.get(name)?.refused(nowNs, code, reason);
+  promoted.refused.clear();
+  return lacking;
 }
