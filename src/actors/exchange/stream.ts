@@ -45,7 +45,7 @@ export class Stream implements FeedEvidence {
   lastSequence = NEVER;
   lastTrade = 0n;
   /** The venue's time of the last change of an incremental book. */
-  venueUs = 0;
+  venueUs = NEVER;
   /** Since when its frames have carried older numbers than one that was passed on; 0 while they do not. */
   behindNs = NEVER;
   /** Its book cannot be trusted until it is rebuilt. */
