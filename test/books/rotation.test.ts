@@ -12,7 +12,7 @@ threads: { merger: { kind: pinned, cpu: last, idle: park } }
 instruments:
   BTC-USD: { venues: { binance: BTCUSDT, bitstamp: btcusd } }
   ETH-USD: { venues: { binance: ETHUSDT, bitstamp: ethusd } }
-feeds: { binance: {}, bitstamp: {} }
+feeds: { binance: { reconnect: { min: 10ms, max: 50ms } }, bitstamp: { reconnect: { min: 10ms, max: 50ms } } }
 `;
 const STEP_MS = 10;
 

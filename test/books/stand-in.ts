@@ -59,6 +59,7 @@ export class StandIn {
   #client: WebSocket | undefined;
   #exchange!: Exchange;
   #timer: NodeJS.Timeout | undefined;
+  #refusals = 0;
 
   constructor(venue: string, options: StandInOptions = {}) {
     this.venue = venue;
@@ -69,7 +70,11 @@ export class StandIn {
   async start(): Promise<void> {
     const { answer, rest = (_, response) => response.writeHead(404).end(), settings, depth = 10 } = this.#options;
     this.#http = createServer(rest);
-    this.#server = new WebSocketServer({ server: this.#http, perMessageDeflate: false });
+    this.#server = new WebSocketServer({
+      server: this.#http,
+      perMessageDeflate: false,
+      verifyClient: () => this.#refusals-- <= 0,
+    });
     this.#server.on('connection', (client) => {
       this.#client = client;
       client.on('message', (data) => {
@@ -115,6 +120,11 @@ export class StandIn {
 
   say(frame: string | Buffer): void {
     this.#client!.send(frame, { binary: typeof frame !== 'string' });
+  }
+
+  /** Refuses the next connections. */
+  refuse(count: number): void {
+    this.#refusals = count;
   }
 
   get socket(): WebSocket {

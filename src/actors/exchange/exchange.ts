@@ -20,7 +20,7 @@ import type { ExchangeOptions } from './exchange-options.ts';
 import { FrameReader } from './frame-reader.ts';
 import { FrameSource } from './frame-source.ts';
 import { kernelFor } from './kernel.ts';
-import { connectionStatus, isOfAge, isPingDue, lifeOf } from './life.ts';
+import { connectionStatus, isPingDue, lifeOf, replacementReason } from './life.ts';
 import { Link } from './link.ts';
 import { Redial } from './redial.ts';
 import type { Stream } from './stream.ts';
@@ -84,19 +84,14 @@ export class Exchange {
         owed: owedStreams(this.#streams.values(), this.#successor?.source, now),
       });
     this.#reader.tellLosses(this.#streams.values(), now);
-    const { limits } = this.#venue.facts;
-    if (now >= this.#redial.successor.atNs && isOfAge(this.#current, this.#settings.rotateAfterMs, limits, now))
-      this.rotate('the connection is about to reach its age limit');
-    let hasChanged = false;
-    for (const stream of this.#streams.values()) hasChanged = this.#judge(stream, now) || hasChanged;
-    return hasChanged;
+    this.#rotateIfDue(now);
+    return [...this.#streams.values()].map((stream) => this.#judge(stream, now)).includes(true);
   }
 
   /** Opens a successor and changes over to it once nothing can fall between the two. */
   rotate(reason: string): void {
     if (this.#current === undefined || this.#current.openedAtNs === 0) return;
-    const streams = carriedStreams(this.#streams.values());
-    this.#rotate({ kind: 'rotate', reason, streams, nowNs: nowNs() });
+    this.#rotate({ kind: 'rotate', reason, streams: carriedStreams(this.#streams.values()), nowNs: nowNs() });
   }
 
   /** Leaves the stream of a symbol's trades and joins it again. */
@@ -109,11 +104,10 @@ export class Exchange {
 
   /** Takes other symbols, limits and times while it runs; streams that stay are not disturbed. */
   reconfigure(settings: ExchangeSettings): void {
-    const before = this.#streams;
     const { venue, bookIndex } = this.#options;
     this.#settings = settings;
     this.#venue = patientVenue(venue, settings);
-    const { streams, left } = matched(before, wantedStreams(this.#venue, settings, bookIndex));
+    const { streams, left } = matched(this.#streams, wantedStreams(this.#venue, settings, bookIndex));
     this.#streams = streams;
     for (const stream of left) this.#release(stream);
     this.#reader.route(this.#streams);
@@ -133,12 +127,11 @@ export class Exchange {
   }
 
   status(): ExchangeStatus {
-    const now = nowNs();
     return {
       path: this.#options.path,
       venue: this.#venue.facts.id,
       connection: connectionStatus(this.#current, this.#successor, this.#since, this.#options.wsUrl),
-      streams: [...this.#streams.values()].map((stream) => stream.status(now)),
+      streams: [...this.#streams.values()].map((stream) => stream.status(nowNs())),
       counters: this.#counters.view(),
       refused: this.#counters.refused,
     };
@@ -290,12 +283,19 @@ export class Exchange {
         this.#alive(link, now);
         break;
       case 'rotate':
-        this.rotate(effect.reason);
+        link.notice = effect.reason;
+        this.#rotateIfDue(now);
         break;
       case 'complain':
         this.#counters.refuse('TW_VENUE_COMPLAINT', 0, Buffer.from(effect.reason));
         break;
     }
+  }
+
+  /** A venue that wants each connection replaced is followed ever more seldom: its limit of attempts is needed for losses. */
+  #rotateIfDue(now: number): void {
+    const reason = replacementReason(this.#current, this.#settings, this.#venue.facts, now);
+    if (reason !== undefined && now >= this.#redial.successor.atNs) this.rotate(reason);
   }
 
   #rotate(event: RotationEvent): void {
@@ -327,6 +327,8 @@ export class Exchange {
 
   #promote(uncovered: readonly string[], now: number): void {
     const promoted = this.#successor!;
+    const livedMs = (now - (this.#current?.openedAtNs ?? now)) / NS_PER_MS;
+    this.#redial.successor.ended(this.#settings.reconnect, livedMs, this.#options.random(), now);
     this.#endLink(this.#current);
     promoted.source.role = 'current';
     this.#current = promoted;

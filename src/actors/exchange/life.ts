@@ -1,5 +1,6 @@
 import type { ConnectionStatus } from '../../protocols/exchange.ts';
-import type { ConnectionLimits } from '../../protocols/venue.ts';
+import type { ExchangeSettings } from '../../protocols/topology.ts';
+import type { VenueFacts } from '../../protocols/venue.ts';
 import { ASKED_WITHIN } from '../../venues/patience.ts';
 import type { Link } from './link.ts';
 import type { Stream } from './stream.ts';
@@ -47,14 +48,15 @@ export function isPingDue(link: Link, aliveWithinMs: number | null, nowNs: numbe
   return nowNs - Math.max(link.source.heardNs, link.pingedNs, link.openedAtNs) >= afterMs * NS_PER_MS;
 }
 
-/** Whether it is time for a successor: at the operator's wish, else a quarter of an hour before the venue would end it. */
-export function isOfAge(
+/** Why a connection wants a successor: the venue has asked for it, or it is of the operator's age, else a quarter of an hour before the venue's. */
+export function replacementReason(
   link: Link | undefined,
-  rotateAfterMs: number | null,
-  { maxAgeMs }: ConnectionLimits,
+  { rotateAfterMs }: ExchangeSettings,
+  { limits: { maxAgeMs } }: VenueFacts,
   nowNs: number,
-): boolean {
-  if (link === undefined || link.openedAtNs === 0) return false;
+): string | undefined {
+  if (link === undefined || link.openedAtNs === 0) return undefined;
   const latestMs = maxAgeMs === undefined ? Number.POSITIVE_INFINITY : maxAgeMs - 15 * 60_000;
-  return nowNs - link.openedAtNs > (rotateAfterMs ?? latestMs) * NS_PER_MS;
+  const isOfAge = nowNs - link.openedAtNs > (rotateAfterMs ?? latestMs) * NS_PER_MS;
+  return link.notice ?? (isOfAge ? 'the connection is about to reach its age limit' : undefined);
 }

@@ -16,6 +16,8 @@ export class Link {
   pingedNs = 0;
   /** The venue has sent a heartbeat of its own on this connection. */
   hasHeartbeat = false;
+  /** Why the venue wants the connection replaced, once it has said so. */
+  notice: string | undefined;
   readonly rejoins = new Rejoins();
   /** Streams that the venue has granted here, and those that it has refused to a successor. */
   readonly acked = new Set<string>();
