@@ -134,7 +134,12 @@ export class DeltaReader {
 
   /** Publishes every book: the connection has just become the current one. */
   publishAll(receivedNs: number): void {
-    for (const book of this.#books.values()) if (book.isFollowing) this.#publish(book, receivedNs);
+    for (const book of this.#books.values()) {
+      if (!book.isFollowing) continue;
+      // The old connection had lost this one: with what this one has it begins anew.
+      if (book.stream.lastFrameNs === 0) this.#following(book, receivedNs);
+      this.#publish(book, receivedNs);
+    }
     this.#options.books?.finish();
   }
 

@@ -27,16 +27,20 @@ export function owedStreams(
   return new Set([...streams].filter((stream) => speaks(stream) || lacksBook(stream)).map(({ name }) => name));
 }
 
-/** A successor is the connection now: what it lacks begins anew there, and what was refused to it is refused. Answers what it lacks. */
+/**
+ * A successor is the connection now. Books that the old one had not handed over begin anew there, and so do those that it had lost:
+ * they are down no more. What was refused to it is refused. Answers the streams that may have a hole.
+ */
 export function takeOver(
   promoted: Link,
   streams: ReadonlyMap<string, Stream>,
   uncovered: readonly string[],
   nowNs: number,
 ): readonly Stream[] {
-  const lacking = uncovered.map((name) => streams.get(name)).filter((one) => one !== undefined);
-  const why = 'the old connection ended before its successor had the book';
-  for (const stream of lacking) if (stream.isBook) stream.beginAnew(nowNs, promoted.acked.has(stream.name), why);
+  const all = [...streams.values()];
+  const lacking = all.filter(({ name }) => uncovered.includes(name));
+  for (const book of all.filter((stream) => stream.isBook && (stream.downNs > 0 || lacking.includes(stream))))
+    book.beginAnew(nowNs, promoted.acked.has(book.name), 'the old connection ended before its successor had the book');
   for (const [name, { code, reason }] of promoted.refused) streams.get(name)?.refused(nowNs, code, reason);
   promoted.refused.clear();
   return lacking;
