@@ -2,7 +2,8 @@ import type { ErrorEntry } from './index.ts';
 
 export const VENUE_ERRORS = {
   TW_FRAME_JSON: {
-    means: 'A frame is not JSON, or was cut off.',
+    means:
+      'A frame is not JSON, or was cut off. Books that it may have been of, and that no number proves, are out until they are whole again.',
     remedy: 'Look at the sample in the status of the exchange; the connection goes on without the frame.',
   },
   TW_FRAME_SHAPE: {
