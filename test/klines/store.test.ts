@@ -3,10 +3,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { lostWindows } from '../../src/actors/kline-persistence/gap-bars.ts';
 import type { NamedBar } from '../../src/actors/kline-persistence/rows.ts';
 import { joinWithLive, KlineStore, MIGRATIONS } from '../../src/actors/kline-persistence/store.ts';
 import { migrate, readMigrations } from '../../src/actors/sink/migrate.ts';
-import type { Bar } from '../../src/protocols/kline.ts';
+import { type Bar, windowAt, windowOpenUs } from '../../src/protocols/kline.ts';
 import { type EmbeddedPostgres, startPostgres } from '../../src/servers/postgres.ts';
 
 const START_US = 1_763_000_040_123_456n;
@@ -103,6 +104,24 @@ describe('the klines table', () => {
       ['repaired', 3, 99n],
       ['complete', 1, 5n],
     ]);
+  });
+
+  it('adds windows that nobody stored as gaps, after the first that is', async () => {
+    const minute = (at: number) => windowOpenUs('1m', windowAt('1m', START_US) + at);
+    const own = (at: number, more: Partial<Bar> = {}) =>
+      named('LOST', bar(0, { openUs: minute(at), closeUs: minute(at + 1) - 1n, ...more }));
+    await store.write([own(0), own(3)], []);
+    const span = { venue: 'binance', symbol: 'LOST', intervals: ['1m'] as const, fromUs: minute(1), toUs: minute(9) };
+    const add = async (symbol: string, fromUs = minute(1)) => {
+      const parts = lostWindows({ ...span, symbol, fromUs }, minute(5) + 1n);
+      return (await Promise.all(parts.map((part) => store.addLost(part)))).flat();
+    };
+    const none = { volume: 0n, quoteVolume: 0n, takerQuoteVolume: 0n, trades: 0n, firstId: 0n, lastId: 0n };
+    const gap = { ...none, open: 5n, high: 5n, low: 5n, quality: 'gap' } as const;
+    expect(await add('LOST')).toEqual([1, 2, 4].map((at) => own(at, gap)));
+    expect(await add('LOST'), 'once').toEqual([]);
+    expect(await add('LOST', minute(-2)), 'nobody watched').toEqual([]);
+    expect(await add('UNKNOWN')).toEqual([]);
   });
 
   it('sums gap bars up from parts that are all whole, open and close by the ids', async () => {

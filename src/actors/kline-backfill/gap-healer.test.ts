@@ -1,7 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { compileIntervals, type Interval, type TradedBar } from '../../protocols/kline.ts';
 import type { BarHistory } from '../../venues/history.ts';
-import { type DeepSpan, type GapBar, type GapQuery, MARKED_MAX } from '../kline-persistence/gap-bars.ts';
+import {
+  type DeepSpan,
+  type GapBar,
+  type GapQuery,
+  type LostWindows,
+  MARKED_MAX,
+} from '../kline-persistence/gap-bars.ts';
 import type { NamedBar } from '../kline-persistence/rows.ts';
 import type { KlineStore } from '../kline-persistence/store.ts';
 import { GapHealer, type GapHealerOptions, pagesOf } from './gap-healer.ts';
@@ -53,10 +59,15 @@ describe('a span that is out of the reach of its worker', () => {
   it('is marked where it is stored once it is over, and only then forgotten', async () => {
     const marked: DeepSpan[] = [];
     const taken: number[] = [];
+    const added: number[] = [];
     const clock = { us: NOW_US, ms: 0 };
     const store = {
       markGaps: async (span: DeepSpan) => {
         marked.push(span);
+        return [];
+      },
+      addLost: async ({ first, last }: LostWindows) => {
+        added.push(last - first + 1);
         return [];
       },
       gaps: async () => ({ bars: [], total: 0 }),
@@ -79,6 +90,7 @@ describe('a span that is out of the reach of its worker', () => {
       clock.ms = seconds * 1000;
       healer.begin();
       healer.look();
+      await new Promise((resolve) => setImmediate(resolve));
       await healer.end();
     };
     await turn(10);
@@ -86,6 +98,7 @@ describe('a span that is out of the reach of its worker', () => {
     await turn(11);
     expect(marked).toEqual([{ venue: 'binance', symbol: 'BTCUSDT', ...deep }]);
     expect(taken).toEqual([1]);
+    expect(added, 'what nobody stored').toEqual([6]);
     await turn(12);
     expect(marked).toHaveLength(1);
   });
@@ -99,6 +112,7 @@ describe('whoever streams bars', () => {
     const marks = [named('gap', MARKED_MAX), named('gap')];
     const store = {
       markGaps: async () => marks.shift()!,
+      addLost: async () => [],
       rollUp: async () => named('repaired'),
       gaps: async () => ({ bars: [gap(10)], total: 1 }),
       fill: async (bars: readonly NamedBar[]) => bars,

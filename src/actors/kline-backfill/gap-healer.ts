@@ -1,7 +1,8 @@
 // Stored bars that stayed gaps, because the trades were out of the kernel's reach or the process was killed while they were
 // missing, are replaced by the venue's own bars, some at a time.
 //
-//   deep span told --all of it long over--> its stored bars are marked as gaps, and the kernel forgets the span
+//   deep span told --all of it long over--> its stored bars are marked as gaps, those that are not stored are added as such, and the
+//     kernel forgets the span
 //   a turn: gap bars whose parts are whole --> the sum of these
 //           the oldest others --one question a page of a series--> replaced, or they wait: 1 2 4 ... 512 turns
 //           a venue or database that fails ends the turn; the next ones are left out: 1 2 4 8 16 turns
@@ -10,7 +11,7 @@ import type { Trouble } from '../../protocols/partition.ts';
 import { describeFailure } from '../../protocols/rest.ts';
 import type { HealSettings } from '../../protocols/topology.ts';
 import type { BarHistory } from '../../venues/history.ts';
-import { type GapBar, MARKED_MAX } from '../kline-persistence/gap-bars.ts';
+import { type GapBar, lostWindows, MARKED_MAX } from '../kline-persistence/gap-bars.ts';
 import type { NamedBar } from '../kline-persistence/rows.ts';
 import type { KlineStore } from '../kline-persistence/store.ts';
 import {
@@ -161,8 +162,13 @@ export class GapHealer {
       const symbol = nameOf(index);
       if (symbol !== undefined && deep.toUs >= untilUs) continue;
       if (symbol !== undefined) {
-        const mark = () => use((store) => store.markGaps({ venue, symbol, ...deep }));
-        while (this.#tell(await mark()) === MARKED_MAX) if (this.#isEnded) return;
+        const span = { venue, symbol, ...deep };
+        while (this.#tell(await use((store) => store.markGaps(span))) === MARKED_MAX) if (this.#isEnded) return;
+        // The worker issues nothing of the span any more, also what it never has.
+        for (const lost of lostWindows(span, untilUs)) {
+          if (this.#isEnded) return;
+          this.#tell(await use((store) => store.addLost(lost)));
+        }
         taken(index, deep);
       }
       this.#deep.delete(index);

@@ -1,6 +1,6 @@
 // Closed bars that call themselves a gap, as they are found in the table and replaced there.
 import type pg from 'pg';
-import { type Interval, isInterval } from '../../protocols/kline.ts';
+import { type Interval, isInterval, windowAt, windowOpenUs } from '../../protocols/kline.ts';
 import { type BarRow, barFromRow, type NamedBar, SELECT_BAR, timeFromEpoch, timeText } from './rows.ts';
 
 export interface GapQuery {
@@ -45,6 +45,15 @@ export interface DeepSpan {
   readonly toUs: bigint;
 }
 
+/** Windows of one series, from one to another, both included. */
+export interface LostWindows {
+  readonly venue: string;
+  readonly symbol: string;
+  readonly interval: Interval;
+  readonly first: number;
+  readonly last: number;
+}
+
 /** Bars that one statement marks. */
 export const MARKED_MAX = 5_000;
 /** Beyond this they are no longer counted one by one. */
@@ -68,6 +77,14 @@ const MARK = `WITH found AS (
     AND klines.open_time = found.open_time AND closed AND quality IN ('complete', 'quiet', 'repaired')
   RETURNING klines.*
 ) SELECT ${SELECT_BAR} FROM marked`;
+
+/** A window that nobody stored is a gap as well. Where nothing is stored before it, nobody watched. */
+const ADD_LOST = `INSERT INTO klines
+SELECT $1, $2, $3, opens, closes, price, price, price, price, 0, 0, 0, 0, 0, 0, 0, true, 'gap', 1
+FROM unnest($4::timestamptz[], $5::timestamptz[]) AS lost(opens, closes), (
+  SELECT close AS price FROM klines WHERE venue = $1 AND symbol = $2 AND "interval" = $3 AND open_time < $6
+  ORDER BY open_time DESC LIMIT 1
+) before ON CONFLICT DO NOTHING RETURNING ${SELECT_BAR}`;
 
 /**
  * Gap bars whose parts are all stored and whole are the sum of these. The open is that of the part with the first id, not of the
@@ -125,6 +142,26 @@ export async function markGaps(client: pg.Client, span: DeepSpan): Promise<Named
   const { venue, symbol, intervals, fromUs, toUs } = span;
   const values = [venue, symbol, intervals, timeText(fromUs), timeText(toUs)];
   return (await client.query<BarRow>(MARK, values)).rows.map(barFromRow);
+}
+
+export async function addLost(client: pg.Client, lost: LostWindows): Promise<NamedBar[]> {
+  const { venue, symbol, interval, first, last } = lost;
+  const opens = Array.from({ length: last - first + 1 }, (_, at) => windowOpenUs(interval, first + at));
+  const closes = opens.map((_, at) => timeText(windowOpenUs(interval, first + at + 1) - 1n));
+  const values = [venue, symbol, interval, opens.map(timeText), closes, timeText(opens[0]!)];
+  return (await client.query<BarRow>(ADD_LOST, values)).rows.map(barFromRow);
+}
+
+/** The windows of a deep span that are over at a time, some for each statement. */
+export function lostWindows({ venue, symbol, intervals, fromUs, toUs }: DeepSpan, overUs: bigint): LostWindows[] {
+  return intervals.flatMap((interval) => {
+    const end = Math.min(windowAt(interval, toUs) + 1, windowAt(interval, overUs));
+    const parts: LostWindows[] = [];
+    for (let first = windowAt(interval, fromUs); first < end; first += MARKED_MAX) {
+      parts.push({ venue, symbol, interval, first, last: Math.min(first + MARKED_MAX, end) - 1 });
+    }
+    return parts;
+  });
 }
 
 export async function rollUpGaps(

@@ -1,11 +1,13 @@
 import type pg from 'pg';
 import { type Bar, INTERVAL_NAMES, type Interval } from '../../protocols/kline.ts';
 import {
+  addLost,
   countGaps,
   type DeepSpan,
   findGaps,
   type GapBar,
   type GapQuery,
+  type LostWindows,
   markGaps,
   type RollUp,
   rollUpGaps,
@@ -107,6 +109,11 @@ export class KlineStore {
   /** Marks stored bars of a span as gaps, at most `MARKED_MAX`, and answers what they are now: their next revision. */
   markGaps(span: DeepSpan): Promise<NamedBar[]> {
     return markGaps(this.#client, span);
+  }
+
+  /** Adds those of the windows that are not stored, as gaps. */
+  addLost(lost: LostWindows): Promise<NamedBar[]> {
+    return addLost(this.#client, lost);
   }
 
   /** Replaces gap bars by the sum of their parts where all of these are whole, and answers what they are now. */
