@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { Trouble } from '../protocols/partition.ts';
 import { apply, brief, kernelWith, read, SECOND_US, START_US, tickTo, trade } from './bars.fixture.ts';
 
 describe('a venue that numbers its trades anew', () => {
@@ -56,5 +57,41 @@ describe('a venue that numbers its trades anew', () => {
       expect(apply(kernel, at(5, 26), at(1, 40))).toBe(2);
       expect(kernel.troubles()[0]!.holes).toMatchObject([{ isCoarse: true }]);
     }
+  });
+});
+
+describe('after a restart', () => {
+  it('trades that the last stored bar lacks leave it alone to be rebuilt, and no window after it is left out', () => {
+    const at = (n: number, tenths: number) => trade(n, { timeUs: START_US + (BigInt(tenths) * SECOND_US) / 10n });
+    const before = kernelWith(['1s']);
+    before.add(3, 0, true, START_US);
+    apply(before, at(0, 0), at(1, 11));
+    tickTo(before, 3);
+    const stored = read(before);
+    expect(brief(stored)).toEqual(['0 complete r1 n1', '1 complete r1 n1', '2 quiet r1 n0']);
+    const kernel = kernelWith(['1s']);
+    kernel.add(3, 0, true, START_US);
+    kernel.seed(stored.at(-1)!);
+    kernel.resume(3, 2n, stored.at(-1)!.openUs);
+    // The feed ended within second 1, and goes on in second 8.
+    apply(kernel, at(6, 80));
+    apply(kernel, at(2, 15), at(3, 18), at(4, 40), at(5, 55));
+    tickTo(kernel, 9);
+    const bars = read(kernel);
+    expect(bars.map((bar) => [Number((bar.openUs - START_US) / SECOND_US), Number(bar.trades), bar.close])).toEqual([
+      ...[
+        [3, 0, 103n],
+        [4, 1, 104n],
+        [5, 1, 105n],
+        [6, 0, 105n],
+        [7, 0, 105n],
+        [8, 1, 106n],
+      ],
+    ]);
+    expect(bars.some(({ quality }) => quality === 'gap')).toBe(false);
+    const second = (n: number) => START_US + BigInt(n) * SECOND_US;
+    const [{ deep, holes }] = kernel.troubles() as [Trouble];
+    expect(holes).toEqual([]);
+    expect(deep!.fromUs < second(2) && deep!.toUs < second(3)).toBe(true);
   });
 });

@@ -9,7 +9,7 @@ import {
   S_PENDING_UNTIL, S_SINCE, S_TOP, S_VERSION,
 } from './bars-layout';
 import { keepBar, keepQuiet } from './bars-records';
-import { addTotals, copyEntry, copyTotals, subtractTotals } from './bars-totals';
+import { addTotals, copyEntry, copyTotals, fold, subtractTotals } from './bars-totals';
 import { childOf, closedWindow, intervals, windowAt, windowEnd, windowOpen } from './bars-window';
 
 export const counters: usize = memory.data(104, 16);
@@ -104,20 +104,6 @@ export function noteDeep(symbol: usize, mask: u32, from: u64, to: u64): void {
   store<u64>(body, known ? min(load<u64>(body, B_DEEP_FROM), from) : from, B_DEEP_FROM);
   store<u64>(body, known ? max(load<u64>(body, B_DEEP_TO), to) : to, B_DEEP_TO);
   count(C_TROUBLE_VERSION);
-}
-
-/** Folds a later or earlier part of the same window into an entry. Sums need nothing: they are differences of totals. */
-@inline export function fold(into: usize, part: usize): void {
-  store<u64>(into, max(load<u64>(part, E_HIGH), load<u64>(into, E_HIGH)), E_HIGH);
-  store<u64>(into, min(load<u64>(part, E_LOW), load<u64>(into, E_LOW)), E_LOW);
-  if (load<u64>(part, E_LAST_ID) >= load<u64>(into, E_LAST_ID)) {
-    store<u64>(into, load<u64>(part, E_LAST_ID), E_LAST_ID);
-    store<u64>(into, load<u64>(part, E_CLOSE), E_CLOSE);
-  }
-  if (load<u64>(part, E_FIRST_ID) < load<u64>(into, E_FIRST_ID)) {
-    store<u64>(into, load<u64>(part, E_FIRST_ID), E_FIRST_ID);
-    store<u64>(into, load<u64>(part, E_OPEN), E_OPEN);
-  }
 }
 
 /** Folds the top of interval k into each interval that it feeds; a window that is passed is fed onwards first. */
@@ -311,6 +297,7 @@ function amendInterval(symbol: usize, k: u32, time: u64, part: usize): bool {
   }
   for (let at = above; at < load<u32>(state, I_COUNT); at++) addTotals(entryAt(state, k, at) + E_COUNT, part + E_COUNT);
   if (window < windowAt(k, load<u64>(symbol, S_SINCE))) return carryFromBefore(symbol, k, part);
+  if (!reachable && !full) return leaveStored(symbol, k, time, part);
   if (!reachable) return leaveToRebuild(symbol, k, time, above);
   if (exists) amendEntry(symbol, k, here, window, part);
   else insert(symbol, k, above, window, part);
@@ -320,14 +307,27 @@ function amendInterval(symbol: usize, k: u32, time: u64, part: usize): bool {
 
 /** A trade from before the symbol was watched is in no bar of ours; quiet windows before the first bar carry its price. */
 function carryFromBefore(symbol: usize, k: u32, part: usize): bool {
+  if (!load<u32>(stateOf(symbol, k), I_COUNT)) carryFromFloor(symbol, k, part);
+  return true;
+}
+
+function carryFromFloor(symbol: usize, k: u32, part: usize): void {
   const state = stateOf(symbol, k);
-  if (load<u32>(state, I_COUNT)) return true;
   const floor = load<u32>(state, I_FLOOR);
   store<u64>(state, load<u64>(part, E_CLOSE), I_FLOOR_CLOSE);
-  if (floor > closedWindow(symbol, k)) return true;
+  if (floor > closedWindow(symbol, k)) return;
   reviseQuiet(state);
   rewind(state, floor);
-  return true;
+}
+
+/**
+ * A trade of a window that an earlier life had stored: it came after all that this one had counted. Only that bar is to be rebuilt, and quiet
+ * windows after it carry its price; those from the floor on are issued from here.
+ */
+function leaveStored(symbol: usize, k: u32, time: u64, part: usize): bool {
+  noteDeep(symbol, 1 << k, time, max(time, windowOpen(k, load<u32>(stateOf(symbol, k), I_FLOOR)) - 1));
+  carryFromFloor(symbol, k, part);
+  return false;
 }
 
 /**

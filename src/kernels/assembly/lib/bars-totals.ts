@@ -1,5 +1,5 @@
 // Running totals, a count and four sums of 128 bits, and entries that hold them.
-import { SIDE_BYTES, TOTALS_BYTES } from './bars-layout';
+import { E_CLOSE, E_FIRST_ID, E_HIGH, E_LAST_ID, E_LOW, E_OPEN, SIDE_BYTES, TOTALS_BYTES } from './bars-layout';
 
 // For few bytes at a time: memory.copy leaves the kernel, which costs as much as all else that opens a bar.
 @inline function copyLine(to: usize, from: usize): void {
@@ -50,4 +50,18 @@ export function joinSides(sums: usize): void {
 /** The other way round. */
 export function partSides(sums: usize): void {
   for (let at: usize = 0; at < SIDE_BYTES; at += 16) subtract128(sums + at, sums + SIDE_BYTES + at);
+}
+
+/** Folds a later or earlier part of the same window into an entry. Sums need nothing: they are differences of totals. */
+@inline export function fold(into: usize, part: usize): void {
+  store<u64>(into, max(load<u64>(part, E_HIGH), load<u64>(into, E_HIGH)), E_HIGH);
+  store<u64>(into, min(load<u64>(part, E_LOW), load<u64>(into, E_LOW)), E_LOW);
+  if (load<u64>(part, E_LAST_ID) >= load<u64>(into, E_LAST_ID)) {
+    store<u64>(into, load<u64>(part, E_LAST_ID), E_LAST_ID);
+    store<u64>(into, load<u64>(part, E_CLOSE), E_CLOSE);
+  }
+  if (load<u64>(part, E_FIRST_ID) < load<u64>(into, E_FIRST_ID)) {
+    store<u64>(into, load<u64>(part, E_FIRST_ID), E_FIRST_ID);
+    store<u64>(into, load<u64>(part, E_OPEN), E_OPEN);
+  }
 }
