@@ -17,7 +17,10 @@ export interface KlineWatchOptions {
   readonly statuses: () => readonly ExchangeStatus[];
   readonly threads: () => ReadonlyMap<number, PinnedThread>;
   readonly resubscribe: (venue: string, symbol: string) => void;
-  readonly doubt: (symbol: KlineSymbol) => void;
+  /** Trades of the symbol may be missing from this time on, or since the last one. */
+  readonly doubt: (symbol: KlineSymbol, fromUs: bigint) => Promise<unknown>;
+  /** The venue's time. */
+  readonly nowUs: (venue: string) => bigint;
   readonly onWarning: (warning: string) => void;
 }
 
@@ -42,6 +45,14 @@ export class KlineWatch {
     const dead = [...this.#verdicts].flatMap(([symbol, verdict]) => (verdict === 'dead' ? [symbol] : []));
     if (dead.length === 0) return [];
     return [`trades of ${someOf(dead)} do not come although the venue's ticker shows some`];
+  }
+
+  /** Stops the feeds. What closes between that and the last flush may lack trades, and must not call itself whole. */
+  async endIntake(stop: () => Promise<void>): Promise<void> {
+    const { symbols, doubt, nowUs } = this.#options;
+    const fromUs = new Map(symbols.venues.map((venue) => [venue, nowUs(venue)]));
+    await stop();
+    await Promise.allSettled(symbols.all().map((symbol) => doubt(symbol, fromUs.get(symbol.venue)!)));
   }
 
   tickers(venue: string, tickers: ReadonlyMap<string, Ticker>): void {
@@ -94,7 +105,7 @@ export class KlineWatch {
     }
     const symbol = symbols.all().find((one) => nameOf(one) === effect.symbol);
     if (symbol === undefined) return;
-    if (effect.kind === 'doubt') doubt(symbol);
+    if (effect.kind === 'doubt') void doubt(symbol, 0n).catch(() => undefined);
     else {
       this.count.resubscriptions++;
       onWarning(`${effect.symbol}: the venue's ticker shows trades that do not come; its stream is subscribed anew`);

@@ -138,11 +138,8 @@ export class KlinesPlane {
       statuses: () => options.statuses.all(),
       threads: () => this.#threads,
       resubscribe: options.resubscribe,
-      doubt: ({ index, worker }) =>
-        void this.#staffed
-          .get(worker)
-          ?.line.ask({ kind: 'doubt', symbol: index, fromUs: 0n })
-          .catch(() => undefined),
+      doubt: ({ index, worker }, fromUs) => this.#ask(worker, { kind: 'doubt', symbol: index, fromUs }),
+      nowUs: (venue) => this.#times.nowUs(venue),
       onWarning: options.onWarning,
     });
     this.#workerMetrics = new WorkerMetrics({

@@ -274,7 +274,8 @@ export class Program {
       name: 'stop intake',
       deadlineMs: INTAKE_DEADLINE_MS,
       run: async () => {
-        if (this.system.root.child('feeds') !== undefined) await this.system.root.stopChild('feeds');
+        const { root } = this.system;
+        if (root.child('feeds') !== undefined) await this.klines.watch.endIntake(() => root.stopChild('feeds'));
       },
     });
     this.shutdown.add({
