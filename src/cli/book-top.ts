@@ -42,12 +42,14 @@ const KEEPALIVE = { 'grpc.keepalive_time_ms': 5_000, 'grpc.keepalive_timeout_ms'
 /** Screens a second at most; the eye has no use for more. */
 const SCREEN_EVERY_MS = 50;
 const PLAIN_COLUMNS = 100;
+/** Longer than a first book takes where there is one. */
+const PATIENCE_MS = 2_000;
 
 export async function runBookTop(options: BookTopOptions): Promise<number> {
   const settings = settingsOf(options);
   if (settings.json) return printLines(settings);
   if (process.stdout.isTTY && process.stdin.isTTY && !settings.once) return watch(settings);
-  for await (const summary of summariesOf(settings, new AbortController().signal)) {
+  for await (const summary of promptly(settings)) {
     const lines = renderLadder(summary, '', { columns: PLAIN_COLUMNS, rows: undefined }, unpainted);
     process.stdout.write(
       `${lines
@@ -67,8 +69,25 @@ function settingsOf(options: BookTopOptions): Settings {
   return { symbol, address, ca, depth: Number(depth), json, once };
 }
 
+/** Summaries for a pipe, with a word on standard error where the first one is long in coming: a symbol may never have had a book. */
+async function* promptly(settings: Settings): AsyncGenerator<LadderSummary> {
+  const patience = setTimeout(() => process.stderr.write(`${waitingFor(settings)}\n`), PATIENCE_MS);
+  try {
+    for await (const summary of summariesOf(settings, new AbortController().signal)) {
+      clearTimeout(patience);
+      yield summary;
+    }
+  } finally {
+    clearTimeout(patience);
+  }
+}
+
+function waitingFor({ symbol, address }: Settings): string {
+  return `waiting for the first book of ${symbol} from ${address}; \`tapeworks status\` says how its venues are`;
+}
+
 async function printLines(settings: Settings): Promise<number> {
-  for await (const summary of summariesOf(settings, new AbortController().signal)) {
+  for await (const summary of promptly(settings)) {
     process.stdout.write(`${JSON.stringify(summary)}\n`);
     if (settings.once) break;
   }
@@ -83,7 +102,8 @@ async function watch(settings: Settings): Promise<number> {
   let lost: string | undefined;
   let dueMs = 0;
   const screen = new FullScreen(
-    (size) => (summary === undefined ? [lost ?? 'connecting'] : renderLadder(summary, 'q quits', size, paint, lost)),
+    (size) =>
+      summary === undefined ? [lost ?? waitingFor(settings)] : renderLadder(summary, 'q quits', size, paint, lost),
     (key) => {
       if (['q', 'Q', '\u0003', '\u001b'].includes(key)) abort.abort();
     },

@@ -1,4 +1,5 @@
-import { execFile } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -16,7 +17,7 @@ beforeAll(async () => {
     simulator,
     `
 threads: { merger: { kind: pinned, cpu: last, idle: park } }
-instruments: { BTC-USD: { venues: { binance: BTCUSDT } } }
+instruments: { BTC-USD: { venues: { binance: BTCUSDT } }, NONE-USD: { venues: { binance: NONEUSDT } } }
 feeds: { binance: {} }
 `,
   ));
@@ -49,6 +50,14 @@ describe('tapeworks top --book', () => {
   it('gives programs one JSON object', async () => {
     const { stdout } = await top('--book=BTC-USD', '--grpc', `127.0.0.1:${port}`, '--json', '--once');
     expect(JSON.parse(stdout)).toMatchObject({ symbol: 'BTC-USD', bids: expect.any(Array) });
+  });
+
+  it('says what it waits for while a symbol has no book', async () => {
+    const words = [main, 'top', '--book', 'NONE-USD', '--grpc', `127.0.0.1:${port}`];
+    const child = spawn(process.execPath, words, { stdio: ['ignore', 'ignore', 'pipe'] });
+    const [said] = (await once(child.stderr, 'data')) as [Buffer];
+    child.kill();
+    expect(said.toString()).toContain('waiting for the first book of NONE-USD');
   });
 
   it('says what is wrong with a symbol, a depth or an address', async () => {
