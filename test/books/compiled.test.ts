@@ -21,16 +21,22 @@ const trades = VENUES.filter((venue) => knownVenue(venue).makesBars).map(
   ({ facts }) => [facts.title, 'trades', facts.id] as const,
 );
 
-describe.each([...books, ...trades])('after a rehearsal, frames of %s with %s', (_title, kind, id) => {
-  it('are read by what was compiled in it', async () => {
-    const life = fileURLToPath(new URL('./rehearsed-life.js', import.meta.url));
-    const { stdout } = await promisify(execFile)(process.execPath, [life, kind, id], { maxBuffer: 1 << 26 });
-    const lines = stdout.trimEnd().split('\n');
-    const thrownAway = lines.flatMap((line) => {
-      const [, reason, name] = BAILOUT.exec(line) ?? [];
-      return name !== undefined && PATH.includes(name) ? [{ name, reason }] : [];
-    });
-    expect(thrownAway).toEqual([]);
-    expect(JSON.parse(lines.at(-1)!)).toEqual({ isCompiled: true, errors: 0 });
-  }, 60_000);
-});
+/** What V8 compiles, keeps and says of it changes with each of its versions; this is the one of Node 20. */
+const isKnownV8 = process.versions.v8.startsWith('11.3.');
+
+describe.skipIf(!isKnownV8).each([...books, ...trades])(
+  'after a rehearsal, frames of %s with %s',
+  (_title, kind, id) => {
+    it('are read by what was compiled in it', async () => {
+      const life = fileURLToPath(new URL('./rehearsed-life.js', import.meta.url));
+      const { stdout } = await promisify(execFile)(process.execPath, [life, kind, id], { maxBuffer: 1 << 26 });
+      const lines = stdout.trimEnd().split('\n');
+      const thrownAway = lines.flatMap((line) => {
+        const [, reason, name] = BAILOUT.exec(line) ?? [];
+        return name !== undefined && PATH.includes(name) ? [{ name, reason }] : [];
+      });
+      expect(thrownAway).toEqual([]);
+      expect(JSON.parse(lines.at(-1)!)).toEqual({ isCompiled: true, errors: 0 });
+    }, 60_000);
+  },
+);
