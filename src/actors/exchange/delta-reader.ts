@@ -23,7 +23,7 @@ import { DECIMALS_DEFAULT } from '../../protocols/book-layout.ts';
 import { type DepthSync, receiveDiff, receiveSnapshot, UNSYNCED } from '../../venues/depth-sync.ts';
 import { fetchWhole } from '../../venues/rest.ts';
 import type { Walker } from '../../venues/venue.ts';
-import type { FrameSource } from './frame-source.ts';
+import { type FrameSource, NEVER } from './frame-source.ts';
 import { refusalCode } from './refusals.ts';
 import type { Stream } from './stream.ts';
 import type { BookTarget } from './targets.ts';
@@ -87,7 +87,7 @@ export class DeltaReader {
       isOut: false,
       isFollowing: false,
       isCovered: false,
-      venueUs: 0,
+      venueUs: NEVER,
       sync: UNSYNCED,
       buffered: [],
       fetching: undefined,

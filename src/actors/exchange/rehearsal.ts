@@ -4,7 +4,7 @@
 //
 // Compiled code knows only what it has seen, and V8 throws it away when something else comes: an object of another shape, a second
 // function where it knew one, a line that never ran. So a stage is made of the same classes as the real thing, there are two of them,
-// used by turns, and what seldom happens is rehearsed as well. rehearsal.test.ts shows that what was compiled stays.
+// used by turns, and what seldom happens is rehearsed as well. test/books/compiled.test.ts shows that what was compiled stays.
 import type { FrameSource } from './frame-source.ts';
 import { RehearsalStage, type StageOptions } from './rehearsal-stage.ts';
 

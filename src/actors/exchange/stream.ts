@@ -80,8 +80,7 @@ export class Stream implements FeedEvidence {
 
   /** Whether what comes next shows that something was missing before it: by its number, or because a timer brings it anyway. */
   get showsHoles(): boolean {
-    const { gapProof, cadence } = this.facts;
-    return cadence.kind === 'timer' || PROOFS.has(gapProof);
+    return this.facts.cadence.kind === 'timer' || PROOFS.has(this.gapProof);
   }
 
   /** Whether it is the other stream but for the facts that both are judged by. */

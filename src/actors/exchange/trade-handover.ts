@@ -26,7 +26,7 @@ export class TradeHandovers {
   begin(streams: Iterable<Stream>): void {
     for (const stream of streams) {
       if (stream.kind !== 'trades' || stream.lastTrade === 0n) continue;
-      if (stream.facts.gapProof === 'dense-trade-id') this.#dense.set(stream, beginHandover(stream.lastTrade));
+      if (stream.gapProof === 'dense-trade-id') this.#dense.set(stream, beginHandover(stream.lastTrade));
       else this.#ordered.set(stream, { aheadFrom: undefined, isCovered: false });
     }
   }
