@@ -17,6 +17,7 @@ import { formatRing } from '../../src/supervision/threads/ring-ends.ts';
 import { recordRing, ringBytes } from '../../src/supervision/threads/ring-layout.ts';
 import { venueNamed } from '../../src/venues/index.ts';
 import { closeAll, simulator } from '../../src/venues/simulation/rig.ts';
+import { EXCHANGE_SETTINGS } from './exchange-settings.ts';
 
 /** More than enough to meet everything that an ordinary frame does. */
 const FRAMES = 200;
@@ -37,17 +38,10 @@ const venue = venueNamed(process.argv.at(-1)!);
 const sim = await simulator({ symbols: ['BTC-USD'] });
 const symbol = sim.truth.symbols(venue.facts.id)[0]!;
 const settings: ExchangeSettings = {
-  ...{
-    venue: venue.facts.id,
-    connection: 0,
-    wsUrl: null,
-    restUrl: null,
-    book: 'venue-default',
-    trades: process.argv[2] === 'trades',
-  },
-  ...{ symbols: [{ instrument: 'BTC-USD', symbol, scale: 8 }], depth: 10, maxFrameBytes: 1 << 20 },
-  ...{ staleAfterMs: 5_000, aliveWithinMs: null, handshakeTimeoutMs: 5_000, rotateAfterMs: null },
-  reconnect: { minMs: 10, maxMs: 100, jitter: 0, resetAfterMs: 1_000 },
+  ...EXCHANGE_SETTINGS,
+  venue: venue.facts.id,
+  symbols: [{ instrument: 'BTC-USD', symbol, scale: 8 }],
+  trades: process.argv[2] === 'trades',
 };
 const figures = new SharedArrayBuffer(4096);
 const shape = recordRing(65_536, TRADE_BYTES);

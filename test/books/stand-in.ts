@@ -8,6 +8,7 @@ import { BOOK, bookAsksOffset } from '../../src/protocols/book-layout.ts';
 import type { ExchangeSettings } from '../../src/protocols/topology.ts';
 import { TRADE } from '../../src/protocols/trade-layout.ts';
 import { venueNamed } from '../../src/venues/index.ts';
+import { EXCHANGE_SETTINGS } from './exchange-settings.ts';
 import { until } from './harness.ts';
 
 export const SYMBOLS: Readonly<Record<string, string>> = {
@@ -16,14 +17,6 @@ export const SYMBOLS: Readonly<Record<string, string>> = {
   kraken: 'BTC/USD',
   coinbase: 'BTC-USD',
 };
-const SETTINGS: Omit<ExchangeSettings, 'venue' | 'symbols'> = {
-  ...{ connection: 0, wsUrl: null, restUrl: null, trades: true, depth: 10 },
-  book: 'venue-default',
-  ...{ staleAfterMs: 5_000, aliveWithinMs: null, handshakeTimeoutMs: 5_000, rotateAfterMs: null },
-  maxFrameBytes: 65_536,
-  reconnect: { minMs: 10, maxMs: 50, jitter: 1, resetAfterMs: 60_000 },
-};
-
 export interface Published {
   readonly sequence: number;
   readonly bids: readonly string[];
@@ -89,7 +82,7 @@ export class StandIn {
     this.#exchange = new Exchange({
       path: `/feeds/${this.venue}`,
       venue: venueNamed(this.venue),
-      settings: { ...SETTINGS, ...settings, venue: this.venue, symbols: mapped },
+      settings: { ...EXCHANGE_SETTINGS, ...settings, venue: this.venue, symbols: mapped },
       wsUrl: `ws://127.0.0.1:${port}`,
       restUrl: `http://127.0.0.1:${port}`,
       books: {
