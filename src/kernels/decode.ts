@@ -20,6 +20,7 @@ import {
   HEAD_SEQUENCE,
 } from './assembly/lib/contract.ts';
 import { KERNEL_ENV, kernelModule } from './load.ts';
+import type { OutletFunctions, OutletPlace } from './outlet.ts';
 
 interface DecodeExports {
   readonly memory: WebAssembly.Memory;
@@ -36,7 +37,12 @@ interface DecodeExports {
   applyDelta(index: number): number;
   endOfKnown(route: number, levels: number): void;
   topOfBook(route: number, receivedNs: number): number;
+  openOutlet(route: number, venue: number, symbol: number, life: number, after: number, patienceMs: number): void;
+  closeOutlets(): void;
 }
+
+/** Without an outlet nothing is opened, and nothing put. */
+const NO_OUTLET: OutletFunctions = { openPlace: () => 0, putRow: () => {}, publishBook: () => {} };
 
 /**
  * A venue's walker in the kernel. `route` and `decimals` are those of a frame that does not say whose it is; a venue whose
@@ -57,6 +63,7 @@ export interface DecodeOptions {
   readonly routes?: number;
   /** Incremental books: how many, and how many levels a side each may hold. Their memory is taken at once. */
   readonly books?: { readonly count: number; readonly levels: number };
+  readonly outlet?: OutletFunctions;
 }
 
 const PAGE_BYTES = 65_536;
@@ -98,7 +105,10 @@ export class DecodeKernel {
     this.depth = depth;
     this.frameBytes = options.frameBytes ?? 1 << 20;
     const sizes = { changes: options.changes ?? 20_000, deltas: options.deltas ?? 64, trades: options.trades ?? 1024 };
-    const instance = new WebAssembly.Instance(kernelModule('decode'), { env: KERNEL_ENV });
+    const instance = new WebAssembly.Instance(kernelModule('decode'), {
+      env: KERNEL_ENV,
+      books: { ...(options.outlet ?? NO_OUTLET) },
+    });
     this.kernel = instance.exports as unknown as DecodeExports;
     this.walkers = instance.exports as unknown as Readonly<Record<string, Walk>>;
     const books = options.books ?? { count: 0, levels: 0 };
@@ -167,6 +177,19 @@ export class DecodeKernel {
   /** Copies the top of a route's incremental book into `book`: APPLIED, or a code below zero. */
   topOfBook(route: number, receivedNs: number): number {
     return this.kernel.topOfBook(route, receivedNs);
+  }
+
+  /**
+   * From now on whole books of a route with a number above `after` go into their slot as soon as they are read (BOOK_SENT), each one
+   * above the last, to count for `patienceMs` from their arrival.
+   */
+  openOutlet(route: number, { venue, symbol, life }: OutletPlace, after: number, patienceMs: number): void {
+    this.kernel.openOutlet(route, venue, symbol, life, after, patienceMs);
+  }
+
+  /** Every book is the caller's to publish again. */
+  closeOutlets(): void {
+    this.kernel.closeOutlets();
   }
 
   get route(): number {

@@ -1,7 +1,8 @@
 import { bitmapWordsOffset, MERGER_TURN, type MergeLayout } from '../protocols/merge-layout.ts';
 import { KERNEL_ENV, kernelModule } from './load.ts';
+import type { OutletFunctions } from './outlet.ts';
 
-interface MergeExports {
+interface MergeExports extends OutletFunctions {
   configure(...addresses: number[]): void;
   sweep(): number;
   spin(iterations: number): number;
@@ -42,6 +43,11 @@ export class MergeKernel {
       ...[layout.bookSlotBytes, layout.rows, layout.outputDirty, layout.summarySlots, layout.summarySlotBytes],
       ...[layout.scratch, holder],
     );
+  }
+
+  /** By which books get into this memory. */
+  get outlet(): OutletFunctions {
+    return this.kernel;
   }
 
   /** Merges what is marked now; answers how many summaries were published, or 1 while somebody else merges. */

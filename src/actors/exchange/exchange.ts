@@ -52,7 +52,7 @@ export class Exchange {
     this.#venue = patientVenue(options.venue, options.settings);
     this.#streams = wantedStreams(this.#venue, options.settings, options.bookIndex);
     this.#reader = new FrameReader({
-      newKernel: () => kernelFor(this.#streams.values(), options.settings.maxFrameBytes, options.books?.depth),
+      newKernel: () => kernelFor(this.#streams.values(), options.settings.maxFrameBytes, options.books),
       venue: this.#venue,
       restUrl: options.restUrl,
       counters: this.#counters,

@@ -1,5 +1,5 @@
 // The hot path of an exchange: a frame in, a book in its slot or trades in their rings, nothing allocated on the way.
-import { BOOK_DELTA, BOOK_SNAPSHOT, CONTROL, TRADES } from '../../kernels/assembly/lib/contract.ts';
+import { BOOK_DELTA, BOOK_SENT, BOOK_SNAPSHOT, CONTROL, TRADES } from '../../kernels/assembly/lib/contract.ts';
 import { type DecodeKernel, NO_ROUTE } from '../../kernels/decode.ts';
 import { DECIMALS_DEFAULT } from '../../protocols/book-layout.ts';
 import type { ErrorCode } from '../../protocols/errors/index.ts';
@@ -91,6 +91,7 @@ export class FrameReader {
 
   /** Makes frames of a source readable. */
   attach(source: FrameSource): void {
+    this.#closeOutlets();
     const kernel = this.#options.newKernel();
     const { buffer, byteOffset, byteLength } = kernel.trades;
     const { venue, restUrl, books, counters, onCovered, onBroken } = this.#options;
@@ -109,6 +110,7 @@ export class FrameReader {
 
   /** From now on these streams are read; a stream that left keeps its route and is read to nowhere. */
   route(streams: ReadonlyMap<string, Stream>): void {
+    this.#closeOutlets();
     const before = this.#routes.map(({ book, trades }) => [book, trades]);
     this.#streams = streams;
     for (const route of this.#routes) {
@@ -158,6 +160,9 @@ export class FrameReader {
       if (!this.isNextFrame(source, reading.kernel.sequence)) return;
     }
     switch (code) {
+      case BOOK_SENT:
+        this.#sent(source, reading.kernel, receivedNs);
+        break;
       case BOOK_SNAPSHOT:
         this.#book(source, reading.kernel, receivedNs);
         break;
@@ -217,9 +222,9 @@ export class FrameReader {
 
   /** A new book goes first; what is noted about it can wait. */
   #book(source: FrameSource, kernel: DecodeKernel, receivedNs: number): void {
-    const stream = this.#routes[kernel.route]?.book;
+    const { route, sequence } = kernel;
+    const stream = this.#routes[route]?.book;
     if (stream === undefined) return;
-    const { sequence } = kernel;
     const { lastSequence } = stream;
     source.dataNs = receivedNs;
     if (sequence < lastSequence && !this.#isRenumbered(stream, receivedNs)) {
@@ -227,16 +232,48 @@ export class FrameReader {
       return;
     }
     // The same book again brings back one that a frame which could not be read has put in doubt.
-    if (sequence === lastSequence && !stream.isBroken) stream.duplicates++;
-    else {
-      this.#books?.publish(stream.symbol, kernel.book, stream.countsAfter(receivedNs));
-      stream.isBroken = false;
-    }
+    const isNew = sequence !== lastSequence || stream.isBroken;
+    if (isNew) this.#books?.publish(stream.symbol, kernel.book, stream.countsAfter(receivedNs));
+    else stream.duplicates++;
+    this.#note(source, stream, sequence, receivedNs);
+    if (isNew) this.#openOutlet(kernel, route, stream);
+  }
+
+  /** The kernel has published the book itself. */
+  #sent(source: FrameSource, kernel: DecodeKernel, receivedNs: number): void {
+    const stream = this.#routes[kernel.route]!.book!;
+    source.dataNs = receivedNs;
+    this.#books!.outlet!.noteSent(stream.symbol);
+    this.#note(source, stream, kernel.sequence, receivedNs);
+  }
+
+  #note(source: FrameSource, stream: Stream, sequence: number, receivedNs: number): void {
+    stream.isBroken = false;
     stream.lastSequence = sequence;
     stream.behindNs = 0;
     stream.heard(receivedNs);
     // Each snapshot stands alone, so the first one of a successor that is not older covers the stream.
     if (source.role === 'successor') this.#options.onCovered(stream, receivedNs);
+  }
+
+  /** Lets the kernel publish what follows itself. While two connections bring the same stream, neither kernel knows what is newer. */
+  #openOutlet(kernel: DecodeKernel, route: number, stream: Stream): void {
+    if (this.#sources.size > 1) return;
+    const place = this.#books?.outlet?.placeOf(stream.symbol);
+    if (place !== undefined) kernel.openOutlet(route, place, stream.lastSequence, stream.patienceMs);
+  }
+
+  /** The same for every stream, from its last book on. */
+  openOutlets(): void {
+    for (const { reading } of this.#sources) {
+      for (const [index, { book }] of this.#routes.entries()) {
+        if (book?.kind === 'book') this.#openOutlet(reading!.kernel, index, book);
+      }
+    }
+  }
+
+  #closeOutlets(): void {
+    for (const { reading } of this.#sources) reading!.kernel.closeOutlets();
   }
 
   /** One old frame or trade came out of order; nothing but old ones for a while means that the venue counts anew. */
@@ -327,5 +364,6 @@ export class FrameReader {
     if (source.role === 'successor') this.#handovers.forget();
     source.reading?.deltas.close();
     this.#sources.delete(source);
+    this.openOutlets();
   }
 }

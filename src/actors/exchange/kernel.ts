@@ -1,5 +1,6 @@
 import { DecodeKernel } from '../../kernels/decode.ts';
 import type { Stream } from './stream.ts';
+import type { BookTarget } from './targets.ts';
 
 /** Levels a side that an incremental book may hold, and room for symbols that are added while a connection lives. */
 const BOOK_LEVELS = 2_000;
@@ -8,8 +9,8 @@ const BOOKS_SPARE = 16;
 const LEVEL_BYTES = 64;
 const CHANGES_LEAST = 20_000;
 
-/** A decode kernel with room for the books that these streams build. `depth`: levels a side that are kept. */
-export function kernelFor(streams: Iterable<Stream>, frameBytes: number, depth: number | undefined): DecodeKernel {
+/** A decode kernel with room for the books that these streams build, for who takes them. */
+export function kernelFor(streams: Iterable<Stream>, frameBytes: number, target: BookTarget | undefined): DecodeKernel {
   const count = [...streams].filter((stream) => stream.kind === 'book-delta').length;
   return new DecodeKernel({
     frameBytes,
@@ -17,6 +18,7 @@ export function kernelFor(streams: Iterable<Stream>, frameBytes: number, depth: 
       books: { count: count + BOOKS_SPARE, levels: BOOK_LEVELS },
       changes: Math.max(CHANGES_LEAST, Math.ceil(frameBytes / LEVEL_BYTES)),
     }),
-    ...(depth !== undefined && { depth }),
+    ...(target !== undefined && { depth: target.depth }),
+    ...(target?.outlet !== undefined && { outlet: target.outlet.functions }),
   });
 }

@@ -37,6 +37,7 @@ const STRANGER_TURN = 1 << 30;
 export class RehearsalStage {
   readonly #streams: ReadonlyMap<string, Stream>;
   readonly #source = new FrameSource('current');
+  readonly #reader: FrameReader;
   readonly #read: (frame: Buffer) => void;
   readonly #trades: RingConsumer;
   readonly #books: SharedMemory;
@@ -51,15 +52,16 @@ export class RehearsalStage {
     const books = createBooks(plan, { buffer: figures, at: 0 }, isSpinning);
     const ring = new SharedMemory(new SharedArrayBuffer(ringBytes(TRADES)));
     formatRing(ring, 0, TRADES);
+    const writer = new BookWriter(books, venue.facts.id, MERGER_TURN);
     const reader = new FrameReader({
-      newKernel: () => kernelFor(streams.values(), frameBytes, depth),
+      newKernel: () => kernelFor(streams.values(), frameBytes, writer),
       venue,
       restUrl: undefined,
       counters: new Counters(),
       decodeTimes: openHistogram({ buffer: figures, at: HISTOGRAM_AT }, BOOK_BUCKETS),
       // It has seen enough and looks away; real frames are shown to it too.
       rehearsal,
-      books: new BookWriter(books, venue.facts.id, MERGER_TURN),
+      books: writer,
       trades: tradesInto({ worker: 0, buffer: ring.buffer, at: 0, bell: { buffer: figures, at: 0 } }, streams),
       onControl,
       onCovered: () => {},
@@ -68,6 +70,7 @@ export class RehearsalStage {
     });
     reader.attach(this.#source);
     reader.route(streams);
+    this.#reader = reader;
     this.#streams = streams;
     this.#read = reader.listener(this.#source);
     this.#trades = new RingConsumer(ring, 0, admitToRing(ring, 0, 'consumer'));
@@ -76,12 +79,13 @@ export class RehearsalStage {
     this.#turn = (bookLayout(plan).control + MERGE_CONTROL.turn) / 4;
   }
 
-  /** From here on frames are new again, and trades continue some that came before. */
-  clear(): void {
+  /** From here on frames are new again, and trades continue some that came before. `isSent`: the kernel publishes even the first book. */
+  clear(isSent: boolean): void {
     for (const stream of this.#streams.values()) {
       stream.lastSequence = 0;
       stream.lastTrade = 1n;
     }
+    if (isSent) this.#reader.openOutlets();
   }
 
   /** Makes room for more trades. */

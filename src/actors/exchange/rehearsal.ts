@@ -55,7 +55,7 @@ export class Rehearsal {
     const stage = stages[number % stages.length]!;
     stage.drain();
     // Every second round of a stage reads what it has read before.
-    if (number % 4 < 2) stage.clear();
+    if (number % 4 < 2) stage.clear(number % 8 >= 4);
     stage.read(SAYING_NOTHING, undefined);
     for (const [index, { frame, follows }] of this.#frames.entries()) {
       if (index === FRAMES - 1) stage.readBesideStranger(frame, follows);

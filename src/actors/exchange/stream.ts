@@ -27,7 +27,8 @@ export class Stream implements FeedEvidence {
   facts: StreamFacts;
   /** As the facts have it: each trade asks. */
   gapProof: StreamFacts['gapProof'];
-  #patienceMs: number;
+  /** How long its book counts after its frame, or after the connection's last sign of life. */
+  patienceMs: number;
   #isRefused = false;
   /** Index of the instrument in the merged book; -1 for streams that are not merged. */
   readonly symbol: number;
@@ -69,7 +70,7 @@ export class Stream implements FeedEvidence {
     this.kind = kind;
     this.facts = facts;
     this.gapProof = facts.gapProof;
-    this.#patienceMs = patienceOf(facts);
+    this.patienceMs = patienceOf(facts);
     this.symbol = symbol;
     this.mapped = mapped;
   }
@@ -93,7 +94,7 @@ export class Stream implements FeedEvidence {
   with(facts: StreamFacts): this {
     this.facts = facts;
     this.gapProof = facts.gapProof;
-    this.#patienceMs = patienceOf(facts);
+    this.patienceMs = patienceOf(facts);
     return this;
   }
 
@@ -205,11 +206,10 @@ export class Stream implements FeedEvidence {
 
   /** Until when a book counts that came at the given time. */
   countsAfter(receivedNs: number): number {
-    return receivedNs / 1e6 + this.#patienceMs;
+    return receivedNs / 1e6 + this.patienceMs;
   }
 }
 
-/** How long a book counts after its frame, or after the connection's last sign of life. */
 function patienceOf({ cadence }: StreamFacts): number {
   return cadence.kind === 'timer' ? cadence.staleAfterMs : cadence.evidenceWithinMs;
 }

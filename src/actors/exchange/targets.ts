@@ -1,9 +1,11 @@
 // Where an exchange puts what it reads: the merger's memory and the workers' rings, or whatever else wants the same feed.
+import type { BookOutlet } from '../../kernels/outlet.ts';
 
 /** Takes books. A record is laid out as book-layout.ts says and holds only during the call. */
 export interface BookTarget {
   /** Levels a side of the records that it takes. */
   readonly depth: number;
+  readonly outlet?: BookOutlet;
   /** A new book of the symbol, to count until the given time of the threads' clock. */
   publish(symbol: number, record: Uint8Array, untilMs: number): void;
   /** To be called after books were published and what there is to note about them is noted: there is time to see that they go on. */

@@ -1,5 +1,6 @@
 // The memory that exchange threads, the merger and the publisher share, and each one's way into it.
 import { MergeKernel, mergeMemory } from '../../kernels/merge.ts';
+import type { BookOutlet, OutletPlace } from '../../kernels/outlet.ts';
 import type { BookPlan, BookShare } from '../../protocols/book-share.ts';
 import { invariant } from '../../protocols/errors/index.ts';
 import {
@@ -11,15 +12,14 @@ import {
   drainDirty,
   MERGE_CONTROL,
   type MergeLayout,
-  markDirty,
   mergeLayout,
   summarySlotOffset,
   venueDeadlineOffset,
 } from '../../protocols/merge-layout.ts';
 import { Doorbell } from '../../supervision/threads/doorbell.ts';
 import { SharedMemory } from '../../supervision/threads/memory.ts';
-import { admitToSlot, formatSlot, SlotReader, SlotWriter } from '../../supervision/threads/slot.ts';
-import { slotBytes } from '../../supervision/threads/slot-layout.ts';
+import { admitToSlot, formatSlot, SlotReader } from '../../supervision/threads/slot.ts';
+import { SLOT, SLOT_FRESH, slotBytes } from '../../supervision/threads/slot-layout.ts';
 import { nowNs } from '../../supervision/threads/thread-clock.ts';
 
 export function bookLayout({ venues, symbols, depth }: BookPlan): MergeLayout {
@@ -61,10 +61,8 @@ const PATIENCE_NS = 1_000;
 const TURN_NS = 3_000;
 
 /** Where one book goes, worked out once: each line of memory that a frame need not visit is time that it does not take. */
-interface BookPlace {
-  readonly symbol: number;
-  readonly slot: SlotWriter;
-  readonly deadlineWord: number;
+interface BookPlace extends OutletPlace {
+  readonly stateWord: number;
 }
 
 /** One connection's way in. Make it when no earlier life of the connection runs any more. */
@@ -72,33 +70,36 @@ export class BookWriter {
   readonly #memory: SharedMemory;
   readonly #layout: MergeLayout;
   readonly #venue: number;
-  readonly #symbols: number;
   readonly #places: (BookPlace | undefined)[] = [];
   readonly #bell: Doorbell;
-  readonly #bitmap: number;
   readonly #helper: MergeKernel;
   readonly #patienceNs: number;
   /** Where the last book went, while nobody has looked whether it was taken. */
   #last: BookPlace | undefined;
+  /** For a decode kernel of this thread. */
+  readonly outlet: BookOutlet;
 
   /** `holder` is this thread's number among those that merge in this memory. */
   constructor(share: BookShare, venue: string, holder: number) {
     this.#memory = new SharedMemory(share.memory.buffer);
     this.#layout = bookLayout(share.plan);
     this.#venue = share.plan.venues.indexOf(venue);
-    this.#symbols = share.plan.symbols.length;
-    this.#bitmap = this.#layout.venueDirty + this.#venue * this.#layout.venueDirtyBytes;
     this.#bell = new Doorbell(new SharedMemory(share.bell.buffer), share.bell.at);
     this.#helper = new MergeKernel(share.memory, this.#layout, nowNs, holder);
     this.#patienceNs = share.isSpinning ? PATIENCE_NS : 0;
+    this.outlet = {
+      functions: this.#helper.outlet,
+      placeOf: (symbol) => this.#places[symbol],
+      noteSent: (symbol) => this.#note(this.#places[symbol]),
+    };
   }
 
   /** A book's place is taken with its first book; one connection of the venue writes a symbol. */
   #claim(symbol: number, record: Uint8Array): BookPlace {
     invariant(record.length === this.#layout.bookBytes, 'a book fills its slot exactly');
     const at = bookSlotOffset(this.#layout, this.#venue, symbol);
-    const slot = new SlotWriter(this.#memory, at, admitToSlot(this.#memory, at, 'writer'));
-    const place = { symbol, slot, deadlineWord: this.#deadlineWord(symbol) };
+    const life = admitToSlot(this.#memory, at, 'writer');
+    const place = { venue: this.#venue, symbol, life, stateWord: at / 4 + SLOT.STATE };
     this.#places[symbol] = place;
     return place;
   }
@@ -114,15 +115,17 @@ export class BookWriter {
 
   /** Publishes a book record, to count until the given time of the threads' clock. `finish` must follow, after the last one. */
   publish(symbol: number, record: Uint8Array, untilMs: number): void {
-    const memory = this.#memory;
     const place = this.#places[symbol] ?? this.#claim(symbol, record);
-    const { slot, deadlineWord: word } = place;
+    const { openPlace, publishBook } = this.outlet.functions;
+    const at = openPlace(place.venue, symbol, place.life);
     // Another connection has the symbol now, and this one has not been told yet.
-    if (slot.fenced) return;
-    memory.write(slot.offset, record);
-    slot.publish();
-    memory.store(word, deadlineWord(untilMs));
-    markDirty(memory.words, this.#bitmap, this.#symbols, symbol);
+    if (at === 0) return;
+    this.#memory.write(at, record);
+    publishBook(place.venue, symbol, deadlineWord(untilMs));
+    this.#note(place);
+  }
+
+  #note(place: BookPlace | undefined): void {
     if (this.#last !== undefined) this.#bell.ring();
     this.#last = place;
   }
@@ -137,7 +140,7 @@ export class BookWriter {
     if (last === undefined) return;
     let untilNs = 0;
     for (;;) {
-      if (last.slot.isTaken) return;
+      if ((this.#memory.load(last.stateWord) & SLOT_FRESH) === 0) return;
       const now = nowNs();
       if (untilNs === 0) untilNs = now + this.#patienceNs;
       else if (now >= untilNs) {

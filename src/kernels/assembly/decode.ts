@@ -5,15 +5,19 @@
 import { REFUSED_SIZE } from './lib/contract';
 import { beginFrame } from './lib/frame';
 import { allocateBooks, applyDeltaRow, closeHorizon, copyTop, openLevelBook } from './lib/level-book';
+import { allocateOutlets } from './lib/outlets';
 import { allocateRoutes, putRoute } from './lib/routes';
 import { decodeSnapshotFrame } from './lib/snapshot';
 import { allocateState, book, changes, deltas, frame, head, trades } from './lib/state';
+
+export { closeOutlets, openOutlet } from './lib/outlets';
 
 export function initialize(
   depth: u32, frameBytes: u32, changeCount: u32, deltaCount: u32, tradeCount: u32, routeCapacity: u32, bookCapacity: u32,
 ): void {
   allocateState(depth, frameBytes, changeCount, deltaCount, tradeCount);
   allocateRoutes(routeCapacity);
+  allocateOutlets(routeCapacity);
   allocateBooks(bookCapacity);
 }
 

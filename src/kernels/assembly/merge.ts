@@ -6,7 +6,7 @@
 // marked, and a thread whose book the merger does not come for (its core was taken from it) merges that symbol itself. Nobody waits
 // for a turn; what is marked stays marked, and the merger comes back to it.
 import { LEVEL_BYTES, mergeBookInto, mergeBooks } from './lib/sides-merge';
-import { publishSlot, SLOT_FRESH, SLOT_STATE, slotBack, takeSlot } from './lib/slots';
+import { publishSlot, SLOT_FRESH, SLOT_STATE, SLOT_WRITER_LIFE, slotBack, takeSlot } from './lib/slots';
 
 // Nanoseconds of the threads' common clock.
 @external('host', 'now')
@@ -136,6 +136,33 @@ function mark(word: usize, bit: u32): void {
   if ((atomic.load<u32>(word) & bit) == 0) atomic.or<u32>(word, bit);
 }
 
+@inline
+function markSymbol(bitmap: usize, symbol: u32): void {
+  mark(bitmap + bitmapWords + ((symbol >> 5) << 2), 1 << (symbol & 31));
+  if (symbols > FLAT_SYMBOLS) mark(bitmap + ((symbol >> 10) << 2), 1 << ((symbol >> 5) & 31));
+}
+
+/** Where a venue's next book of a symbol is to be written; 0 once a later life of its writer was admitted. */
+export function openPlace(venue: u32, symbol: u32, life: u32): usize {
+  const slot = bookSlot(venue, symbol);
+  return atomic.load<u32>(slot, SLOT_WRITER_LIFE) == life ? slotBack(slot) : 0;
+}
+
+/** For a kernel whose memory is another: the two have only calls in common. */
+export function putRow(at: usize, a: u64, b: u64, c: u64, d: u64): void {
+  store<u64>(at, a);
+  store<u64>(at, b, 8);
+  store<u64>(at, c, 16);
+  store<u64>(at, d, 24);
+}
+
+/** Makes what was written into the place that was opened last the symbol's book, to count until the deadline. */
+export function publishBook(venue: u32, symbol: u32, deadline: u32): void {
+  publishSlot(bookSlot(venue, symbol));
+  atomic.store<u32>(bookDeadlines + ((<usize>(venue * symbols + symbol)) << 2), deadline);
+  markSymbol(venueDirty + <usize>venue * venueDirtyBytes, symbol);
+}
+
 function takeTurn(): bool {
   if (hasTurn) return true;
   hasTurn = atomic.load<u32>(control, TURN) == 0 && atomic.cmpxchg<u32>(control, 0, holder, TURN) == 0;
@@ -189,8 +216,7 @@ function mergeSymbol(symbol: u32, started: f64, isTimedAtEnd: bool): void {
   store<u32>(summary, symbol, 40);
   store<u32>(summary, live, 44);
   publishSlot(slot);
-  mark(outputDirty + bitmapWords + ((symbol >> 5) << 2), 1 << (symbol & 31));
-  if (symbols > FLAT_SYMBOLS) mark(outputDirty + ((symbol >> 10) << 2), 1 << ((symbol >> 5) & 31));
+  markSymbol(outputDirty, symbol);
 }
 
 /** Merges a symbol at the given time, whether it is marked or not. For a memory that no other thread merges. */

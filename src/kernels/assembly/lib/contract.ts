@@ -5,6 +5,7 @@ export const BOOK_SNAPSHOT = 1; // the book record holds a whole book
 export const BOOK_DELTA = 2; // the delta rows say which levels changed
 export const TRADES = 3; // the trade records hold one or more trades
 export const CONTROL = 4; // well formed, but not data: acks, pings, errors, notices; for the JSON path
+export const BOOK_SENT = 5; // like BOOK_SNAPSHOT, and the book is in its slot already
 
 export const REFUSED_JSON = -1; // not JSON, or cut off
 export const REFUSED_SHAPE = -2; // JSON, but a field that the venue always sends is missing or of another kind

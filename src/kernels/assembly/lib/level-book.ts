@@ -14,7 +14,7 @@ import {
   DELTA_LEVELS, DELTA_ROUTE, DELTA_TIME_US, APPLY_CHECKSUM_DIFFERS, SIDE_ASK, SIDE_BID,
 } from './contract';
 import { checksumLevel } from './checksum';
-import { finishBook } from './outcome';
+import { fillBook } from './outcome';
 import { allocate, book as record, BOOK_LEVELS, changes, deltas, depth } from './state';
 
 const HEADER: usize = 64;
@@ -216,6 +216,6 @@ export function copyTop(route: u32, receivedNs: f64): i32 {
   if (thin) return APPLY_THIN;
   const bids = min(load<u32>(book, 8), depth);
   const asks = min(load<u32>(book, 12), depth);
-  finishBook(route, load<u64>(book, 32), load<u64>(book, 40), receivedNs, bids, asks);
+  fillBook(route, load<u64>(book, 32), load<u64>(book, 40), receivedNs, bids, asks);
   return APPLIED;
 }

@@ -1,9 +1,10 @@
 // Writes what a walker found into the records that the caller reads.
 import {
-  BOOK_DELTA, BOOK_SNAPSHOT, DELTA_BYTES, DELTA_CHECKSUM, DELTA_FIRST, DELTA_FIRST_SEQUENCE, DELTA_FLAGS,
+  BOOK_DELTA, BOOK_SENT, BOOK_SNAPSHOT, DELTA_BYTES, DELTA_CHECKSUM, DELTA_FIRST, DELTA_FIRST_SEQUENCE, DELTA_FLAGS,
   DELTA_LAST_SEQUENCE, DELTA_LEVELS, DELTA_ROUTE, DELTA_TIME_US, HEAD_COUNT, HEAD_ROUTE, HEAD_SEQUENCE,
   REFUSED_CAPACITY,
 } from './contract';
+import { sendBook } from './outlets';
 import { changeCount } from './sides';
 import { book, deltaCapacity, deltas, failure, head, refuse, TRADE_BYTES, tradeCapacity, trades } from './state';
 
@@ -15,8 +16,15 @@ export function beginOutcome(): void {
   tradeCount = 0;
 }
 
+/** A whole book, which goes on at once where it may. */
 @inline
 export function finishBook(route: u32, sequence: u64, timeUs: u64, receivedNs: f64, bids: u32, asks: u32): i32 {
+  fillBook(route, sequence, timeUs, receivedNs, bids, asks);
+  return sendBook(route, sequence, receivedNs, asks) ? BOOK_SENT : BOOK_SNAPSHOT;
+}
+
+@inline
+export function fillBook(route: u32, sequence: u64, timeUs: u64, receivedNs: f64, bids: u32, asks: u32): void {
   store<u64>(book, sequence);
   store<u64>(book, <u64>receivedNs, 8);
   store<u64>(book, timeUs, 16);
@@ -25,7 +33,6 @@ export function finishBook(route: u32, sequence: u64, timeUs: u64, receivedNs: f
   store<u32>(head, route, HEAD_ROUTE);
   store<u32>(head, 1, HEAD_COUNT);
   store<f64>(head, <f64>sequence, HEAD_SEQUENCE);
-  return BOOK_SNAPSHOT;
 }
 
 /** Closes a delta that began with change number `first`. */

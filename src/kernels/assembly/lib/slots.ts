@@ -4,6 +4,7 @@
 //
 export const SLOT_STRIDE: usize = 8;
 export const SLOT_STATE: usize = 128;
+export const SLOT_WRITER_LIFE: usize = 256;
 export const SLOT_BUFFERS: usize = 384;
 export const SLOT_FRESH: i32 = 4;
 
