@@ -47,6 +47,8 @@ class HotPath {
   readonly binanceFrame = readFileSync(BINANCE);
   readonly bitstampFrame = readFileSync(BITSTAMP);
   readonly decode = new DecodeKernel({ depth: DEPTH });
+  readonly walkBinance = this.decode.walkers[binance.walker.walk]!;
+  readonly walkBitstamp = this.decode.walkers[bitstamp.walker.walk]!;
   readonly layout = mergeLayout({ venues: 2, symbols: 1, depth: DEPTH, slotBytes });
   readonly shared = mergeMemory(this.layout);
   readonly memory = new SharedMemory(this.shared.buffer);
@@ -77,11 +79,11 @@ class HotPath {
   }
 
   decodeBinance(receivedNs: number): number {
-    return binance.walker.decode(this.decode, this.binanceFrame, receivedNs, 0, DECIMALS_DEFAULT);
+    return this.walkBinance(this.decode.take(this.binanceFrame), 0, DECIMALS_DEFAULT, receivedNs);
   }
 
   decodeBitstamp(receivedNs: number): number {
-    return bitstamp.walker.decode(this.decode, this.bitstampFrame, receivedNs, NO_ROUTE, DECIMALS_DEFAULT);
+    return this.walkBitstamp(this.decode.take(this.bitstampFrame), NO_ROUTE, DECIMALS_DEFAULT, receivedNs);
   }
 
   publish(venue: number): void {

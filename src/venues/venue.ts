@@ -1,4 +1,3 @@
-import type { DecodeKernel } from '../kernels/decode.ts';
 import { TapeworksError } from '../protocols/errors/index.ts';
 import type { ControlFrame, KnownVenue, StreamFacts, StreamKind, Ticker, VenueFacts } from '../protocols/venue.ts';
 import type { VenueHistory } from './history.ts';
@@ -28,11 +27,8 @@ export interface Venue {
 
 /** How a venue's data frames are read. */
 export interface Walker {
-  /**
-   * Calls the venue's walker in the decode kernel; the answer is one of its codes. `route` and `decimals` are those of a
-   * frame that does not say whose it is. Written out for each venue: a call with one target is one that V8 inlines.
-   */
-  decode(kernel: DecodeKernel, frame: Uint8Array, receivedNs: number, route: number, decimals: number): number;
+  /** What the venue's walker is called in the decode kernel. */
+  readonly walk: string;
   /** What stands in a frame of this kind to say whose it is: the stream's name, or the symbol. */
   routeBy(kind: StreamKind): 'stream' | 'symbol';
   /** The depth to which the venue wants an incremental book cut after each update; none where it sends all levels. */

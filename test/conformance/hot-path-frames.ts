@@ -27,6 +27,8 @@ const frames = [
 const decode = new DecodeKernel();
 decode.addRoute('btcusdt@depth20@100ms', 0);
 decode.addRoute('order_book_btcusd', 0);
+const walkBinance = decode.walkers[binance.walker.walk]!;
+const walkBitstamp = decode.walkers[bitstamp.walker.walk]!;
 const plan = { venues: ['binance', 'bitstamp'], symbols: ['BTC-USD'], depth: decode.depth };
 // With a merger that sleeps nobody waits for it: how often one looked at the clock meanwhile would be another number each time.
 const books = createBooks(plan, { buffer: new SharedArrayBuffer(DOORBELL_BYTES), at: 0 }, false);
@@ -39,12 +41,12 @@ const untilMs = nowNs() / 1e6 + 3_600_000;
 /** The merger comes for the first venue's books; those of the second are merged where they were published. */
 function drive(count: number): void {
   for (let n = 0; n < count; n += 2) {
-    if (binance.walker.decode(decode, frames[0], nowNs(), NO_ROUTE, DECIMALS_DEFAULT) > 0) {
+    if (walkBinance(decode.take(frames[0]), NO_ROUTE, DECIMALS_DEFAULT, nowNs()) > 0) {
       first.publish(0, decode.book, untilMs);
       merger.sweep();
       first.finish();
     }
-    if (bitstamp.walker.decode(decode, frames[1], nowNs(), NO_ROUTE, DECIMALS_DEFAULT) > 0) {
+    if (walkBitstamp(decode.take(frames[1]), NO_ROUTE, DECIMALS_DEFAULT, nowNs()) > 0) {
       second.publish(0, decode.book, untilMs);
       second.finish();
     }

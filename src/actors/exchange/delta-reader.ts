@@ -18,7 +18,7 @@ import {
   DELTA_ROUTE,
   DELTA_TIME_US,
 } from '../../kernels/assembly/lib/contract.ts';
-import { type DecodeKernel, NO_ROUTE } from '../../kernels/decode.ts';
+import { type DecodeKernel, NO_ROUTE, type Walk } from '../../kernels/decode.ts';
 import { DECIMALS_DEFAULT } from '../../protocols/book-layout.ts';
 import { type DepthSync, receiveDiff, receiveSnapshot, UNSYNCED } from '../../venues/depth-sync.ts';
 import { fetchWhole } from '../../venues/rest.ts';
@@ -38,6 +38,8 @@ const RETRY_AFTER_MAX_MS = 600_000;
 
 export interface DeltaReaderOptions {
   readonly walker: Walker;
+  /** It, in the connection's kernel. */
+  readonly walk: Walk;
   readonly restUrl: string | undefined;
   readonly books: BookTarget | undefined;
   onCovered(stream: Stream, atNs: number): void;
@@ -255,10 +257,11 @@ export class DeltaReader {
     book.fetching = undefined;
     const buffered = book.buffered;
     book.buffered = [];
-    const { walker } = this.#options;
+    const { walk } = this.#options;
     const { heardNs } = this.#source;
     for (const frame of buffered) {
-      if (walker.decode(this.#kernel, frame, heardNs, NO_ROUTE, DECIMALS_DEFAULT) > 0) this.read(frame, heardNs);
+      const code = walk(this.#kernel.take(frame), NO_ROUTE, DECIMALS_DEFAULT, heardNs);
+      if (code > 0) this.read(frame, heardNs);
     }
     // Changes that were missing among those have broken it already.
     if (this.#isCurrent(book)) {

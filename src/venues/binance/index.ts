@@ -8,8 +8,7 @@ const SNAPSHOT_LEVELS = 1000;
 
 const walker: Walker = {
   routeBy: (kind) => (kind === 'book' ? 'stream' : 'symbol'),
-  decode: (kernel, frame, receivedNs, route, decimals) =>
-    kernel.walkers['decodeBinance']!(kernel.take(frame), route, decimals, receivedNs),
+  walk: 'decodeBinance',
   snapshot: {
     url: (restUrl, symbol) => `${restUrl}/api/v3/depth?symbol=${encodeURIComponent(symbol)}&limit=${SNAPSHOT_LEVELS}`,
     levels: SNAPSHOT_LEVELS,

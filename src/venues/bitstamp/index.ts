@@ -6,8 +6,7 @@ import { bitstampSimulation } from './simulator.ts';
 
 const walker: Walker = {
   routeBy: () => 'stream',
-  decode: (kernel, frame, receivedNs, route, decimals) =>
-    kernel.walkers['decodeBitstamp']!(kernel.take(frame), route, decimals, receivedNs),
+  walk: 'decodeBitstamp',
 };
 
 export const bitstamp: Venue = {

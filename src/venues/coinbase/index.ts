@@ -5,8 +5,7 @@ import { coinbaseSimulation } from './simulator.ts';
 
 const walker: Walker = {
   routeBy: () => 'symbol',
-  decode: (kernel, frame, receivedNs, route, decimals) =>
-    kernel.walkers['decodeCoinbase']!(kernel.take(frame), route, decimals, receivedNs),
+  walk: 'decodeCoinbase',
 };
 
 export const coinbase: Venue = { facts: COINBASE, dialect: coinbaseDialect, simulation: coinbaseSimulation, walker };

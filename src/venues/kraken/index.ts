@@ -5,8 +5,7 @@ import { krakenSimulation } from './simulator.ts';
 
 const walker: Walker = {
   routeBy: () => 'symbol',
-  decode: (kernel, frame, receivedNs, route, decimals) =>
-    kernel.walkers['decodeKraken']!(kernel.take(frame), route, decimals, receivedNs),
+  walk: 'decodeKraken',
   bookCut: BOOK_DEPTH,
 };
 
