@@ -17,6 +17,9 @@ declare function publishBook(venue: u32, symbol: u32, deadline: u32): void;
 const OUTLET_BYTES: u32 = 32;
 const ROW_BYTES: usize = 32;
 
+/** Beyond it the host, which has numbers as doubles, cannot tell one from the next. */
+const EXACT_BELOW: f64 = 9007199254740992;
+
 let outlets: usize = 0;
 let outletCount: u32 = 0;
 
@@ -29,7 +32,7 @@ export function allocateOutlets(routes: u32): void {
 export function openOutlet(route: u32, venue: u32, symbol: u32, life: u32, after: f64, patienceMs: f64): void {
   if (route >= outletCount) return;
   const outlet = outlets + route * OUTLET_BYTES;
-  store<u64>(outlet, <u64>after + 1);
+  store<u64>(outlet, after < EXACT_BELOW ? <u64>after + 1 : 0);
   store<u32>(outlet, venue, 8);
   store<u32>(outlet, symbol, 12);
   store<u32>(outlet, life, 16);
