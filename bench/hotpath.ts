@@ -17,7 +17,6 @@ import {
   bookDeadlineOffset,
   bookSlotOffset,
   DEADLINE_ALWAYS,
-  markDirty,
   mergeLayout,
   summarySlotOffset,
   venueDeadlineOffset,
@@ -53,13 +52,19 @@ class HotPath {
   readonly shared = mergeMemory(this.layout);
   readonly memory = new SharedMemory(this.shared.buffer);
   readonly merger = new MergeKernel(this.shared, this.layout, nowNs);
-  readonly writers = [0, 1].map((venue) => {
+  readonly places = [0, 1].map((venue) => {
     const at = bookSlotOffset(this.layout, venue, 0);
     formatSlot(this.memory, at, this.layout.bookBytes);
     this.memory.store(bookDeadlineOffset(this.layout, venue, 0) / 4, DEADLINE_ALWAYS);
     this.memory.store(venueDeadlineOffset(this.layout, venue) / 4, DEADLINE_ALWAYS);
-    return new SlotWriter(this.memory, at, admitToSlot(this.memory, at, 'writer'));
+    return { venue, symbol: 0, life: admitToSlot(this.memory, at, 'writer') };
   });
+  /** Puts what it reads into the slots itself, as those of exchanges do. */
+  readonly sender = new DecodeKernel({ depth: DEPTH, outlet: this.merger.outlet });
+  readonly sendBinance = this.sender.walkers[binance.walker.walk]!;
+  readonly sendBitstamp = this.sender.walkers[bitstamp.walker.walk]!;
+  /** Longer than it runs. */
+  readonly patienceMs = nowNs() / 1e6 + 1e9;
   /** A slot of its own for the transfer alone. */
   readonly transferMemory = new SharedMemory(new SharedArrayBuffer(slotBytes(this.layout.bookBytes)));
   readonly fronts: number[] = [];
@@ -68,6 +73,7 @@ class HotPath {
 
   constructor() {
     this.decode.addRoute('order_book_btcusd', 0);
+    this.sender.addRoute('order_book_btcusd', 1);
     const summaryAt = summarySlotOffset(this.layout, 0);
     formatSlot(this.memory, summaryAt, this.layout.summaryBytes);
     formatSlot(this.transferMemory, 0, this.layout.bookBytes);
@@ -84,13 +90,6 @@ class HotPath {
 
   decodeBitstamp(receivedNs: number): number {
     return this.walkBitstamp(this.decode.take(this.bitstampFrame), NO_ROUTE, DECIMALS_DEFAULT, receivedNs);
-  }
-
-  publish(venue: number): void {
-    const writer = this.writers[venue]!;
-    this.memory.write(writer.offset, this.decode.book);
-    writer.publish();
-    markDirty(this.memory.words, this.layout.venueDirty + venue * this.layout.venueDirtyBytes, 1, 0);
   }
 
   merge(nowNs: number): number {
@@ -114,10 +113,10 @@ class HotPath {
   }
 
   frameToSummary(receivedNs: number): number {
-    this.decodeBinance(receivedNs);
-    this.publish(0);
-    this.decodeBitstamp(receivedNs);
-    this.publish(1);
+    // The frames are the same each time: a newer number than their own would stop them.
+    for (const place of this.places) this.sender.openOutlet(place.venue, place, 0, this.patienceMs);
+    this.sendBinance(this.sender.take(this.binanceFrame), 0, DECIMALS_DEFAULT, receivedNs);
+    this.sendBitstamp(this.sender.take(this.bitstampFrame), NO_ROUTE, DECIMALS_DEFAULT, receivedNs);
     return this.merger.sweep();
   }
 

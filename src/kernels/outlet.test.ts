@@ -16,11 +16,11 @@ import { BOOK_SENT, BOOK_SNAPSHOT } from './assembly/lib/contract.ts';
 import { DecodeKernel } from './decode.ts';
 import { MergeKernel, mergeMemory } from './merge.ts';
 import { walk } from './oracle/kernel-answer.ts';
-import { Random } from './oracle/random.ts';
+import { Random, testSeed } from './oracle/random.ts';
 
 const SYMBOLS = 200;
 const PLACE = { venue: 1, symbol: 131 };
-const seed = Number(process.env['TAPEWORKS_SEED'] ?? Date.now() % 1e9);
+const seed = testSeed();
 
 /** A merger's memory for two venues, and a kernel that reads books of one of them. */
 function stage(depth: number) {

@@ -150,19 +150,6 @@ export function deadlineWord(milliseconds: number): number {
   return word < 2 ? 2 : word | 0;
 }
 
-/**
- * Marks a symbol in a bitmap that begins at byte `bitmap`. Call after the slot is published. A mark that still stands
- * serves this value too, because whoever clears it looks at the slot afterwards.
- */
-export function markDirty(words: Int32Array, bitmap: number, symbols: number, symbol: number): void {
-  mark(words, (bitmap + bitmapWordsOffset(symbols)) / 4 + (symbol >>> 5), 1 << (symbol & 31));
-  if (symbols > FLAT_SYMBOLS) mark(words, bitmap / 4 + (symbol >>> 10), 1 << ((symbol >>> 5) & 31));
-}
-
-function mark(words: Int32Array, word: number, bit: number): void {
-  if ((Atomics.load(words, word) & bit) === 0) Atomics.or(words, word, bit);
-}
-
 /** Clears every mark of a bitmap and visits its symbol; look at the slot in the visit, not before. */
 export function drainDirty(words: Int32Array, bitmap: number, symbols: number, visit: (symbol: number) => void): void {
   const first = (bitmap + bitmapWordsOffset(symbols)) / 4;

@@ -9,8 +9,8 @@ import { knownVenue } from '../../src/venues/venue.ts';
 
 /** The functions between a frame's arrival and its book in the merger's memory, or its trades in a ring; the listener has no name. */
 const PATH = [
-  ...['', '#read', '#take', 'take', 'decode', 'nowNs', 'isNextFrame', 'judgeCounted', '#book', 'countsAfter', 'heard'],
-  ...['publish', 'afterPublish', 'fenced', 'offset', 'isTaken', 'markDirty', 'mark', 'deadlineWord', 'finish', 'help'],
+  ...['', '#read', '#take', 'take', 'nowNs', 'isNextFrame', 'judgeCounted', '#sent', 'noteSent', '#note', 'heard'],
+  ...['#book', 'countsAfter', 'publish', 'deadlineWord', '#openOutlet', 'placeOf', 'openOutlet', 'finish', 'help'],
   ...['read', '#apply', '#following', '#publish', 'appliedOf', 'applyDelta', 'topOfBook', 'countsUntilMs', 'see'],
   ...['#trades', '#isNext', 'admit', '#tellLoss', '#write', 'write', '#put', 'put', 'claim', 'refusal', 'ring'],
 ];

@@ -1,7 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { MergeKernel, mergeMemory } from '../../src/kernels/merge.ts';
 import type { Level } from '../../src/kernels/oracle/frame-oracle.ts';
-import { mergeOracle, readSummary, type VenueBook, writeBook } from '../../src/kernels/oracle/merge-oracle.ts';
+import {
+  markDirty,
+  mergeOracle,
+  readSummary,
+  type VenueBook,
+  writeBook,
+} from '../../src/kernels/oracle/merge-oracle.ts';
 import { Random, testSeed } from '../../src/kernels/oracle/random.ts';
 import { SUMMARY, SUMMARY_VENUE, SUMMARY_VENUE_BYTES, SUMMARY_VENUE_IN } from '../../src/protocols/book-layout.ts';
 import {
@@ -11,7 +17,6 @@ import {
   DEADLINE_OUT,
   deadlineWord,
   MERGE_CONTROL,
-  markDirty,
   mergeLayout,
   summarySlotOffset,
   venueDeadlineOffset,

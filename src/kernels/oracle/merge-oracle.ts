@@ -7,6 +7,7 @@ import {
   summaryAsksOffset,
   summaryBidsOffset,
 } from '../../protocols/book-layout.ts';
+import { bitmapWordsOffset, FLAT_SYMBOLS } from '../../protocols/merge-layout.ts';
 import type { Level } from './frame-oracle.ts';
 
 export interface VenueBook {
@@ -71,4 +72,17 @@ export function writeBook(view: DataView, at: number, depth: number, book: Venue
       view.setBigUint64(at + BOOK.levels + 16 * (from + n), price, true);
       view.setBigUint64(at + BOOK.levels + 16 * (from + n) + 8, amount, true);
     }
+}
+
+/**
+ * Marks a symbol in a bitmap that begins at byte `bitmap`. Call after the slot is published. A mark that still stands
+ * serves this value too, because whoever clears it looks at the slot afterwards.
+ */
+export function markDirty(words: Int32Array, bitmap: number, symbols: number, symbol: number): void {
+  mark(words, (bitmap + bitmapWordsOffset(symbols)) / 4 + (symbol >>> 5), 1 << (symbol & 31));
+  if (symbols > FLAT_SYMBOLS) mark(words, bitmap / 4 + (symbol >>> 10), 1 << ((symbol >>> 5) & 31));
+}
+
+function mark(words: Int32Array, word: number, bit: number): void {
+  if ((Atomics.load(words, word) & bit) === 0) Atomics.or(words, word, bit);
 }
