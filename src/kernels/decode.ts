@@ -14,10 +14,12 @@ import {
   HEAD_BYTES,
   HEAD_COUNT,
   HEAD_FAILED_AT,
+  HEAD_FRAME,
   HEAD_NAME_LENGTH,
   HEAD_NAME_OFFSET,
   HEAD_ROUTE,
   HEAD_SEQUENCE,
+  LANDING_BYTES,
 } from './assembly/lib/contract.ts';
 import { KERNEL_ENV, kernelModule } from './load.ts';
 import type { OutletFunctions, OutletPlace } from './outlet.ts';
@@ -25,7 +27,8 @@ import type { OutletFunctions, OutletPlace } from './outlet.ts';
 interface DecodeExports {
   readonly memory: WebAssembly.Memory;
   initialize(...sizes: number[]): void;
-  frameAddress(): number;
+  deskAddress(): number;
+  landingAddress(): number;
   headAddress(): number;
   bookAddress(): number;
   deltasAddress(): number;
@@ -88,7 +91,11 @@ export class DecodeKernel {
   private readonly bookLevels: number;
   private readonly openedBooks = new Set<number>();
   private booksLeft: number;
-  private frame: Uint8Array;
+  private readonly deskAt: number;
+  private readonly landingAt: number;
+  private readonly desk: Uint8Array;
+  /** A socket may write here; a frame in it is read where it lies. */
+  readonly landing: Buffer;
   private head: Uint32Array;
   private headFloats: Float64Array;
   /** The book record, laid out as book-layout.ts says: copy it into a slot. */
@@ -122,7 +129,10 @@ export class DecodeKernel {
     this.booksLeft = books.count;
 
     const { buffer } = this.kernel.memory;
-    this.frame = new Uint8Array(buffer, this.kernel.frameAddress(), this.frameBytes);
+    this.deskAt = this.kernel.deskAddress();
+    this.desk = new Uint8Array(buffer, this.deskAt, this.frameBytes);
+    this.landingAt = this.kernel.landingAddress();
+    this.landing = Buffer.from(buffer, this.landingAt, LANDING_BYTES);
     this.head = new Uint32Array(buffer, this.kernel.headAddress(), HEAD_BYTES / 4);
     this.headFloats = new Float64Array(buffer, this.kernel.headAddress(), HEAD_BYTES / 8);
     this.book = new Uint8Array(buffer, this.kernel.bookAddress(), bookBytes(depth));
@@ -134,15 +144,27 @@ export class DecodeKernel {
   /** From now on frames of this stream, channel or symbol name belong to `route`, at this scale. */
   addRoute(name: string, route: number, decimals: number = DECIMALS_DEFAULT): void {
     invariant(decimals >= 0 && decimals <= DECIMALS_MAX, 'a scale has 0..18 decimals', { name, decimals });
-    const { written } = new TextEncoder().encodeInto(name, this.frame);
+    const { written } = new TextEncoder().encodeInto(name, this.desk);
     invariant(this.kernel.addRoute(written, route, decimals) !== 0, 'the route table has room', { name });
   }
 
   /** Takes a frame in for a walker and answers its length. One that is too long is not copied, and the walker says so. */
   take(frame: Uint8Array): number {
     const { length } = frame;
-    if (length <= this.frameBytes) this.frame.set(frame);
+    if (length <= this.frameBytes) this.desk.set(frame);
+    this.head[HEAD_FRAME / 4] = this.deskAt;
     return length;
+  }
+
+  /** The same for a frame in the landing. Nothing else may stand there: the bytes around it are overwritten. */
+  takeLanded(from: number, length: number): number {
+    this.head[HEAD_FRAME / 4] = this.landingAt + from;
+    return length;
+  }
+
+  /** A view of a frame in the landing, for who must look at it. */
+  landed(from: number, length: number): Buffer {
+    return this.landing.subarray(from, from + length);
   }
 
   /** A whole book from REST (`lastUpdateId` or `microtimestamp`, `bids`, `asks`), as a delta that begins a book anew. */

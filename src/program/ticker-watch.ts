@@ -44,7 +44,7 @@ export class TickerWatch {
       { url: this.#options.wsUrl, ...LIMITS },
       {
         opened: () => connection.send(dialect.encode('subscribe', [streamName(facts, 'tickers', '')], 1)),
-        frame: (frame) => this.#take(read(frame)),
+        frames: { frame: (frame) => this.#take(read(frame)) },
         alive: () => {},
         closed: () => this.#again(),
       },

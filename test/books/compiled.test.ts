@@ -7,9 +7,23 @@ import { describe, expect, it } from 'vitest';
 import { VENUES } from '../../src/venues/index.ts';
 import { knownVenue } from '../../src/venues/venue.ts';
 
-/** The functions between a frame's arrival and its book in the merger's memory, or its trades in a ring; the listener has no name. */
+/** The functions between a frame's arrival and its book in the merger's memory, or its trades in a ring. */
 const PATH = [
-  ...['', '#read', '#take', 'take', 'nowNs', 'isNextFrame', 'judgeCounted', '#sent', 'noteSent', '#note', 'heard'],
+  ...[
+    'frame',
+    'landed',
+    '#read',
+    '#take',
+    'take',
+    'takeLanded',
+    'nowNs',
+    'isNextFrame',
+    'judgeCounted',
+    '#sent',
+    'noteSent',
+    '#note',
+    'heard',
+  ],
   ...['#book', 'countsAfter', 'publish', 'deadlineWord', '#openOutlet', 'placeOf', 'openOutlet', 'finish', 'help'],
   ...['read', '#apply', '#following', '#publish', 'appliedOf', 'applyDelta', 'topOfBook', 'countsUntilMs', 'see'],
   ...['#trades', '#isNext', 'admit', '#tellLoss', '#write', 'write', '#put', 'put', 'claim', 'refusal', 'ring'],

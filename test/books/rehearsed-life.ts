@@ -30,7 +30,7 @@ const listeners: unknown[] = [];
 const { listener } = FrameReader.prototype;
 FrameReader.prototype.listener = function (source) {
   const made = listener.call(this, source);
-  listeners.push(made);
+  listeners.push(made.landing.landed);
   return made;
 };
 

@@ -30,7 +30,8 @@ async function connect(
   await once(server, 'listening');
   const url = `ws://127.0.0.1:${(server.address() as AddressInfo).port}`;
   return new Promise((closed) => {
-    const events = { opened: () => {}, frame: () => {}, alive, closed };
+    const frames = { frame: () => {}, landing: { room: Buffer.alloc(65_536), landed: () => {} } };
+    const events = { opened: () => {}, frames, alive, closed };
     connection = new Connection({ url, maxFrameBytes: 1024, handshakeTimeoutMs }, events);
   });
 }

@@ -215,7 +215,7 @@ export class DeltaReader {
       this.#break(book, 'changes before this one are missing');
       return false;
     }
-    if (book.buffered.length < BUFFERED_MAX) book.buffered.push(frame);
+    if (book.buffered.length < BUFFERED_MAX) book.buffered.push(Buffer.from(frame));
     if (book.fetching === undefined) void this.#fetch(book);
     return false;
   }

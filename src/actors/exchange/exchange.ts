@@ -165,7 +165,7 @@ export class Exchange {
     const options = { url: this.#options.wsUrl, maxFrameBytes, handshakeTimeoutMs };
     const link: Link = new Link(source, this.#venue, options, {
       opened: () => this.#opened(link),
-      frame: this.#reader.listener(source),
+      frames: this.#reader.listener(source),
       alive: (receivedNs) => {
         // Who has a heartbeat of its own is held to it: a venue can hang behind a front that still answers pings.
         if (!link.hasHeartbeat) this.#alive(link, receivedNs);

@@ -38,7 +38,7 @@ function stage() {
   books.finish = () => {};
   /** Reads books of these numbers on a connection; answers the numbers of those that the merger got. */
   const hear = (source: FrameSource, ...sequences: number[]) => {
-    const listen = reader.listener(source);
+    const { frame: listen } = reader.listener(source);
     return sequences.flatMap((sequence) => {
       const book = `{"lastUpdateId":${sequence},"bids":[["100","1"]],"asks":[["101","2"]]}`;
       listen(Buffer.from(`{"stream":"${NAME}","data":${book}}`));

@@ -9,6 +9,7 @@ import type { SharedHistogram } from '../../supervision/telemetry/histogram.ts';
 import { nowNs } from '../../supervision/threads/thread-clock.ts';
 import { judgeCounted } from '../../venues/sequence.ts';
 import type { Venue } from '../../venues/venue.ts';
+import type { FrameListener } from './connection.ts';
 import type { Counters } from './counters.ts';
 import { DeltaReader } from './delta-reader.ts';
 import type { FrameSource } from './frame-source.ts';
@@ -56,6 +57,7 @@ export interface Reading {
 type DataFrame = Extract<ControlFrame, { kind: 'data' }>;
 /** What is not even JSON may be of any stream. */
 const UNNAMED: DataFrame = { kind: 'data', streams: [], isUnnamed: true };
+const UNSEEN = Buffer.alloc(0);
 const RENUMBERED_AFTER_NS = 1e9;
 const LOSS_AGAIN_NS = 1e9;
 /** Decoding is timed of one frame in sixteen, the first among them. */
@@ -138,15 +140,29 @@ export class FrameReader {
     this.#onlyScale = only?.scale ?? DECIMALS_DEFAULT;
   }
 
-  /** What a socket calls with the frames of a source. */
-  listener(source: FrameSource): (frame: Buffer) => void {
+  /** What a connection calls with the frames of a source. */
+  listener(source: FrameSource): Required<FrameListener> {
     // At hand before a frame comes: what it must look up on its way, an imported name above all, is far from the caches by then.
     const now = nowNs;
     const { kernel, walk } = source.reading!;
-    return (frame) => {
-      const receivedNs = now();
-      const code = walk(kernel.take(frame), this.#onlyRoute, this.#onlyScale, receivedNs);
-      this.#read(source, code, frame, receivedNs);
+    return {
+      frame: (frame) => {
+        const receivedNs = now();
+        const code = walk(kernel.take(frame), this.#onlyRoute, this.#onlyScale, receivedNs);
+        this.#read(source, code, frame, receivedNs);
+        if (this.#isToRehearse(source, receivedNs)) this.#rehearsal!.see(frame, source);
+      },
+      landing: {
+        room: kernel.landing,
+        landed: (from, length) => {
+          const receivedNs = now();
+          const code = walk(kernel.takeLanded(from, length), this.#onlyRoute, this.#onlyScale, receivedNs);
+          // A view of it takes as long as decoding, and nobody looks at what is on its way already.
+          const frame = code === BOOK_SENT ? UNSEEN : kernel.landed(from, length);
+          this.#read(source, code, frame, receivedNs);
+          if (this.#isToRehearse(source, receivedNs)) this.#rehearsal!.see(kernel.landed(from, length), source);
+        },
+      },
     };
   }
 
@@ -157,7 +173,11 @@ export class FrameReader {
     source.heardNs = receivedNs;
     if (decodedNs > 0) this.#decodeTimes?.record(decodedNs - receivedNs);
     this.#books?.finish();
-    if (source.dataNs === receivedNs) this.#rehearsal?.see(frame, source);
+  }
+
+  /** Whether the frame that was just read had market data, of which the rehearsal has not seen enough. */
+  #isToRehearse(source: FrameSource, receivedNs: number): boolean {
+    return this.#rehearsal?.isWatching === true && source.dataNs === receivedNs;
   }
 
   #take(source: FrameSource, reading: Reading, code: number, frame: Buffer, receivedNs: number): void {

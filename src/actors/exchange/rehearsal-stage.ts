@@ -11,6 +11,7 @@ import { admitToRing, formatRing } from '../../supervision/threads/ring-ends.ts'
 import { recordRing, ringBytes } from '../../supervision/threads/ring-layout.ts';
 import type { Venue } from '../../venues/venue.ts';
 import { BookWriter, bookLayout, createBooks } from '../merger/book-memory.ts';
+import type { FrameListener } from './connection.ts';
 import { Counters } from './counters.ts';
 import { FrameReader } from './frame-reader.ts';
 import { FrameSource } from './frame-source.ts';
@@ -38,7 +39,7 @@ export class RehearsalStage {
   readonly #streams: ReadonlyMap<string, Stream>;
   readonly #source = new FrameSource('current');
   readonly #reader: FrameReader;
-  readonly #read: (frame: Buffer) => void;
+  readonly #listener: Required<FrameListener>;
   readonly #trades: RingConsumer;
   readonly #books: SharedMemory;
   readonly #turn: number;
@@ -72,7 +73,7 @@ export class RehearsalStage {
     reader.route(streams);
     this.#reader = reader;
     this.#streams = streams;
-    this.#read = reader.listener(this.#source);
+    this.#listener = reader.listener(this.#source);
     this.#trades = new RingConsumer(ring, 0, admitToRing(ring, 0, 'consumer'));
     this.#books = new SharedMemory(books.memory.buffer);
     this.#bell = new Doorbell(new SharedMemory(figures), 0);
@@ -93,17 +94,21 @@ export class RehearsalStage {
     this.#trades.drain(() => {}, TRADES.capacity);
   }
 
-  /** `follows` is the number that a frame before it would have, where the venue counts them. */
-  read(frame: Buffer, follows: number | undefined): void {
+  /** `follows` is the number that a frame before it would have, where the venue counts them. `isLanded`: it has come alone. */
+  read(frame: Buffer, follows: number | undefined, isLanded: boolean): void {
     this.#source.frameSequence = follows;
-    this.#read(frame);
+    const { landing } = this.#listener;
+    if (isLanded && frame.length <= landing.room.length) {
+      landing.room.set(frame);
+      landing.landed(0, frame.length);
+    } else this.#listener.frame(frame);
   }
 
   /** Reads a frame while somebody else merges, and goes on merging, and the merger and the worker sleep. */
   readBesideStranger(frame: Buffer, follows: number | undefined): void {
     this.#books.store(this.#turn, STRANGER_TURN);
     this.#bell.arm();
-    this.read(frame, follows);
+    this.read(frame, follows, true);
     this.#books.store(this.#turn, 0);
   }
 }

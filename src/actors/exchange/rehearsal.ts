@@ -38,10 +38,17 @@ export class Rehearsal {
     return this.#readsLeft <= 0 || this.#bytesLeft <= 0;
   }
 
+  get isWatching(): boolean {
+    return !this.isOver && this.#frames.length < FRAMES;
+  }
+
   /** Shows it a frame of market data that was just read. */
   see(frame: Buffer, { frameSequence }: FrameSource): void {
-    if (this.isOver || this.#frames.length === FRAMES) return;
-    this.#frames.push({ frame, follows: frameSequence === undefined ? undefined : frameSequence - 1 });
+    if (!this.isWatching) return;
+    this.#frames.push({
+      frame: Buffer.from(frame),
+      follows: frameSequence === undefined ? undefined : frameSequence - 1,
+    });
     if (this.#frames.length === FRAMES) this.#then(() => this.#begin());
   }
 
@@ -56,10 +63,10 @@ export class Rehearsal {
     stage.drain();
     // Every second round of a stage reads what it has read before.
     if (number % 4 < 2) stage.clear(number % 8 >= 4);
-    stage.read(SAYING_NOTHING, undefined);
+    for (const isLanded of [true, false]) stage.read(SAYING_NOTHING, undefined, isLanded);
     for (const [index, { frame, follows }] of this.#frames.entries()) {
       if (index === FRAMES - 1) stage.readBesideStranger(frame, follows);
-      else stage.read(frame, follows);
+      else stage.read(frame, follows, index % 2 === 0);
       this.#readsLeft--;
       this.#bytesLeft -= frame.length;
     }

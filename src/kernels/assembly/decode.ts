@@ -1,6 +1,6 @@
-// Decodes venue frames into books, deltas and trades. Private memory, one instance a thread; the caller copies a frame to
-// `frameAddress`, calls the venue's function with its length, and reads the records at the exported addresses. The venues'
-// functions are in their own folders (src/venues/NAME/assembly/walker.ts) and compiled into this module.
+// Decodes venue frames into books, deltas and trades. Private memory, one instance a connection; the caller copies a frame to
+// `deskAddress` or has it at `landingAddress`, says where, calls the venue's function with its length, and reads the records at the
+// exported addresses. The venues' functions are in their own folders (src/venues/NAME/assembly/walker.ts) and compiled into this module.
 
 import { REFUSED_SIZE } from './lib/contract';
 import { beginFrame } from './lib/frame';
@@ -8,7 +8,7 @@ import { allocateBooks, applyDeltaRow, closeHorizon, copyTop, openLevelBook } fr
 import { allocateOutlets } from './lib/outlets';
 import { allocateRoutes, putRoute } from './lib/routes';
 import { decodeSnapshotFrame } from './lib/snapshot';
-import { allocateState, book, changes, deltas, frame, head, trades } from './lib/state';
+import { allocateState, book, changes, deltas, desk, head, landing, trades } from './lib/state';
 
 export { closeOutlets, openOutlet } from './lib/outlets';
 
@@ -21,8 +21,11 @@ export function initialize(
   allocateBooks(bookCapacity);
 }
 
-export function frameAddress(): usize {
-  return frame;
+export function deskAddress(): usize {
+  return desk;
+}
+export function landingAddress(): usize {
+  return landing;
 }
 export function headAddress(): usize {
   return head;
@@ -42,7 +45,7 @@ export function tradesAddress(): usize {
 
 /** Registers the name that stands in the first `length` bytes of the frame buffer. */
 export function addRoute(length: u32, route: u32, decimals: u32): bool {
-  return putRoute(frame, length, route, decimals);
+  return putRoute(desk, length, route, decimals);
 }
 
 export function decodeSnapshot(length: u32, route: u32, decimals: u32): i32 {

@@ -30,7 +30,11 @@ export const HEAD_NAME_OFFSET = 8; // u32: where in the frame the stream, channe
 export const HEAD_NAME_LENGTH = 12; // u32
 export const HEAD_FAILED_AT = 16; // u32: where in the frame a refusal was noticed
 export const HEAD_SEQUENCE = 24; // f64, exact below 2^53: the frame's last sequence, for comparing without BigInt
+export const HEAD_FRAME = 32; // u32, the caller's to say: where the frame lies
 export const HEAD_BYTES = 64;
+
+/** Room for what one read of a socket brings. */
+export const LANDING_BYTES = 65536;
 
 // One delta: what one frame says about one symbol's levels.
 export const DELTA_ROUTE = 0; // u32

@@ -1,14 +1,19 @@
 // The kernel's private memory: the frame with its guard, and the records that calls fill in.
-import { CHANGE_BYTES, DELTA_BYTES, HEAD_BYTES, HEAD_FAILED_AT, HEAD_NAME_LENGTH, HEAD_NAME_OFFSET } from './contract';
+import {
+  CHANGE_BYTES, DELTA_BYTES, HEAD_BYTES, HEAD_FAILED_AT, HEAD_FRAME, HEAD_NAME_LENGTH, HEAD_NAME_OFFSET, LANDING_BYTES,
+} from './contract';
 
 /**
- * Zero bytes kept behind every frame. No JSON token holds a zero byte, so a walker that steps token by token stops
+ * Zero bytes kept behind every frame, and a few before it: the scan for a key looks back up to 16 bytes from a colon. No JSON token holds a zero byte, so a walker that steps token by token stops
  * there, and what is loaded from a place inside the frame, 128 bytes at most, ends inside the guard.
  */
 export const GUARD_BYTES: usize = 128;
 export const TRADE_BYTES: u32 = 64;
 export const BOOK_LEVELS: usize = 32;
 
+/** Where frames are copied to, and where a socket writes them; the one that is read lies in either. */
+export let desk: usize = 0;
+export let landing: usize = 0;
 export let frame: usize = 0;
 export let frameEnd: usize = 0;
 export let frameCapacity: usize = 0;
@@ -34,8 +39,8 @@ export function allocateState(
 ): void {
   depth = keptDepth;
   frameCapacity = frameBytes;
-  // The scan for a key looks back up to 16 bytes from a colon: a zero guard before the frame as well.
-  frame = allocate(GUARD_BYTES + frameBytes + GUARD_BYTES) + GUARD_BYTES;
+  desk = allocate(GUARD_BYTES + frameBytes + GUARD_BYTES) + GUARD_BYTES;
+  landing = allocate(GUARD_BYTES + LANDING_BYTES + GUARD_BYTES) + GUARD_BYTES;
   head = allocate(HEAD_BYTES);
   // One level more than kept: a level is written before it is known whether its amount is zero.
   book = allocate(BOOK_LEVELS + 2 * depth * 16 + 16);
@@ -53,12 +58,14 @@ export function allocate(bytes: usize): usize {
   return at;
 }
 
-/** Closes the frame with its guard; false when it is longer than its buffer. */
+/** Puts the guard around the frame; false when it is longer than its buffer. */
 export function openFrame(length: u32): bool {
   failure = 0;
   if (<usize>length > frameCapacity) return false;
+  frame = load<u32>(head, HEAD_FRAME);
   frameEnd = frame + length;
   const zero = i8x16.splat(0);
+  v128.store(frame - 16, zero);
   v128.store(frameEnd, zero);
   v128.store(frameEnd, zero, 16);
   v128.store(frameEnd, zero, 32);
