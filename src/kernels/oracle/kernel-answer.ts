@@ -84,7 +84,7 @@ export function sameAnswer(one: OracleAnswer, other: OracleAnswer): boolean {
   return isDeepStrictEqual(one, other);
 }
 
-/** Decodes a frame with the walker of a venue, by its id. */
+/** Decodes a frame, which may lie in the kernel's landing, with the walker of a venue, by its id. */
 export function walk(
   kernel: DecodeKernel,
   venue: string,
@@ -94,5 +94,8 @@ export function walk(
   decimals: number = DECIMALS_DEFAULT,
 ): number {
   const name = `decode${venue.slice(0, 1).toUpperCase()}${venue.slice(1)}`;
-  return kernel.walkers[name]!(kernel.take(frame), route, decimals, receivedNs);
+  const { landing } = kernel;
+  const isLanded = frame.buffer === landing.buffer;
+  const length = isLanded ? kernel.takeLanded(frame.byteOffset - landing.byteOffset, frame.length) : kernel.take(frame);
+  return kernel.walkers[name]!(length, route, decimals, receivedNs);
 }
