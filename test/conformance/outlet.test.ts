@@ -1,6 +1,11 @@
 // Books that a decode kernel puts into the merger's memory itself.
 import { describe, expect, it } from 'vitest';
-import { bookBytes } from '../protocols/book-layout.ts';
+import { BOOK_SENT, BOOK_SNAPSHOT } from '../../src/kernels/assembly/lib/contract.ts';
+import { DecodeKernel } from '../../src/kernels/decode.ts';
+import { MergeKernel, mergeMemory } from '../../src/kernels/merge.ts';
+import { walk } from '../../src/kernels/oracle/kernel-answer.ts';
+import { Random, testSeed } from '../../src/kernels/oracle/random.ts';
+import { bookBytes } from '../../src/protocols/book-layout.ts';
 import {
   bookDeadlineOffset,
   bookSlotOffset,
@@ -8,15 +13,10 @@ import {
   type MergeLayout,
   mergeLayout,
   summarySlotOffset,
-} from '../protocols/merge-layout.ts';
-import { SharedMemory } from '../supervision/threads/memory.ts';
-import { admitToSlot, formatSlot, SlotReader } from '../supervision/threads/slot.ts';
-import { slotBytes, slotStride } from '../supervision/threads/slot-layout.ts';
-import { BOOK_SENT, BOOK_SNAPSHOT } from './assembly/lib/contract.ts';
-import { DecodeKernel } from './decode.ts';
-import { MergeKernel, mergeMemory } from './merge.ts';
-import { walk } from './oracle/kernel-answer.ts';
-import { Random, testSeed } from './oracle/random.ts';
+} from '../../src/protocols/merge-layout.ts';
+import { SharedMemory } from '../../src/supervision/threads/memory.ts';
+import { admitToSlot, formatSlot, SlotReader } from '../../src/supervision/threads/slot.ts';
+import { slotBytes, slotStride } from '../../src/supervision/threads/slot-layout.ts';
 
 const SYMBOLS = 200;
 const PLACE = { venue: 1, symbol: 131 };

@@ -4,10 +4,10 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { createServer as createSecureServer } from 'node:tls';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { selfSigned } from '../../console/server/self-signed.ts';
-import { Random, testSeed } from '../../kernels/oracle/random.ts';
-import { deferred } from '../../supervision/deferred.ts';
-import { Connection } from './connection.ts';
+import { Connection } from '../../src/actors/exchange/connection.ts';
+import { selfSigned } from '../../src/console/server/self-signed.ts';
+import { Random, testSeed } from '../../src/kernels/oracle/random.ts';
+import { deferred } from '../../src/supervision/deferred.ts';
 
 const ACCEPT_KEY = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
 const TEXT = 1;
