@@ -1,3 +1,4 @@
+import { isMainThread } from 'node:worker_threads';
 import { type BookShare, scaleOf } from '../../protocols/book-share.ts';
 import type { ExchangeCommand, ExchangeStatus, TradeEdge, TradeRoute } from '../../protocols/exchange.ts';
 import type { Ref } from '../../protocols/ref.ts';
@@ -6,6 +7,7 @@ import type { Behaviour } from '../../supervision/actor.ts';
 import { BOOK_BUCKETS } from '../../supervision/telemetry/buckets.ts';
 import type { FigurePlace } from '../../supervision/telemetry/layout.ts';
 import { openHistogram } from '../../supervision/telemetry/telemetry.ts';
+import { hurry } from '../../supervision/threads/pin.ts';
 import { venueNamed } from '../../venues/index.ts';
 import { BookWriter } from '../merger/book-memory.ts';
 import { Exchange } from './exchange.ts';
@@ -80,6 +82,7 @@ export function exchange(args: ExchangeArgs): Behaviour<ExchangeCommand, State> 
 
   return {
     init(context) {
+      if (!isMainThread) hurry();
       const trades = new TradeWriter([...edges.values()]);
       trades.route(routes);
       context.timers.every('tick', TICK_MS, { kind: 'tick' });

@@ -18,8 +18,9 @@ export interface Placement {
 /**
  * What a thread that spins on its core asks for: three quarters of it beside an ordinary neighbour, and no neighbours where
  * the scheduler can place them elsewhere. More (-20) leaves a neighbour one hundredth: it waits for hundreds of milliseconds.
+ * A feed's thread asks for the same: what wakes while it has a frame in hand waits until it is done.
  */
-export const SPINNING_NICE = -5;
+export const HURRIED_NICE = -5;
 const CPU_SET_BYTES = 128;
 const THREAD_NAME_BYTES_MAX = 15;
 
@@ -102,9 +103,14 @@ function unpinned(cpu: number, tid: number, why: string): Placement {
 
 /** Lets a thread that spins keep the core that it is pinned to. False where the system does not allow it. */
 export function favour({ tid, how }: Placement): boolean {
-  if (tid === 0 || how === 'unpinned') return false;
+  return how !== 'unpinned' && hurry(tid);
+}
+
+/** Lets a thread that has little to do, and does it at once, go before others. False where the system does not allow it. */
+export function hurry(tid: number = threadId()): boolean {
+  if (tid === 0) return false;
   try {
-    setPriority(tid, SPINNING_NICE);
+    setPriority(tid, HURRIED_NICE);
     return true;
   } catch {
     return false;

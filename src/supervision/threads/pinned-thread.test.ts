@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { availableParallelism, getPriority } from 'node:os';
 import { afterEach, describe, expect, it } from 'vitest';
 import { SharedMemory } from './memory.ts';
-import { SPINNING_NICE } from './pin.ts';
+import { HURRIED_NICE } from './pin.ts';
 import { PinnedThread, type PinnedThreadOptions } from './pinned-thread.ts';
 import { RingConsumer, RingProducer } from './ring.ts';
 import { admitToRing, formatRing } from './ring-ends.ts';
@@ -165,7 +165,7 @@ describe('a pinned thread', () => {
     const parked = await thread('clock', { cpu, prepare }).start();
     const unpinned = await thread('clock', { prepare, idle: { kind: 'spin' } }).start();
     const nices = [spinning, parked, unpinned].map(({ tid }) => getPriority(tid));
-    expect(nices).toEqual([SPINNING_NICE, getPriority(), getPriority()]);
+    expect(nices).toEqual([HURRIED_NICE, getPriority(), getPriority()]);
   });
 
   it('runs unpinned with one warning where it cannot be pinned', async () => {
