@@ -79,7 +79,7 @@ const BOOK_ROUTES = 65_536;
 export const NO_ROUTE = 0xffffffff;
 
 /**
- * Decodes venue frames. One instance a thread; a call allocates nothing. It answers a code of contract.ts: above zero
+ * Decodes venue frames. One instance a connection; a call allocates nothing. It answers a code of contract.ts: above zero
  * says which records it filled in, below zero why the frame was refused. Records hold until the next call.
  */
 export class DecodeKernel {

@@ -37,7 +37,8 @@ export class BookMetrics {
   constructor(statuses: () => readonly ExchangeStatus[], publisher: () => Promise<BookServiceStats | undefined>) {
     this.#statuses = statuses;
     const telemetry = new Telemetry(this.#registry);
-    const help = 'Time to decode a frame, from its arrival, of one frame in sixteen.';
+    const help =
+      'Time from the arrival of a frame until it is decoded, and a whole book is in its slot, of one frame in sixteen.';
     this.#decode = telemetry.histogram('orderbook_decode_duration_seconds', help, BOOK_BUCKETS, ['exchange']);
     const e2e = telemetry.histogram(
       'orderbook_e2e_duration_seconds',
