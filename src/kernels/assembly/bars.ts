@@ -2,22 +2,23 @@
 // open base bar, nothing else; longer intervals are fed when a base bar is passed and completed when they are read.
 // The picture of the memory is in lib/bars-layout.ts.
 //
-// Trades of many symbols are taken in runs, of which each symbol opens one base bar at most, with its first trade:
+// Trades of many symbols are taken in runs. All trades of a run are of one base window, so a symbol opens at most one bar in
+// it, with its first trade:
 //
-//   gather:     which of them open a bar; loads what these will touch, so that the misses overlap
-//   openBars:   those that do
+//   gather:     which of them open a bar
+//   openBars:   those that do; what they touch is loaded first, so that the misses overlap
 //   addTrades:  all of them, in order
 //
 // Whether a trade opens a bar is what no branch predictor guesses. Sorted out beforehand, a run has two jumps that go wrong,
 // one by one every second trade would have one.
 import {
-  C_APPLIED, S_BASE_OPEN, S_FAST_SEQUENCE, S_HIGH, S_LOW, S_PENDING_UNTIL, S_RUN, S_SUMS, TRADE_AMOUNT, TRADE_BYTES,
-  TRADE_PRICE, TRADE_SEQUENCE, TRADE_TIME,
+  C_APPLIED, S_BASE_OPEN, S_FAST_SEQUENCE, S_HIGH, S_LOW, S_PENDING_UNTIL, TRADE_AMOUNT, TRADE_BYTES, TRADE_PRICE,
+  TRADE_SEQUENCE, TRADE_TIME,
 } from './lib/bars-layout';
 import { counters, stateOf, warmed, warmFeeds, warmNext } from './lib/bars-ring';
 import { headOf, symbols } from './lib/bars-symbols';
 import { addTrade, applyEach, openBase } from './lib/bars-trade';
-import { believedEverywhere, closedAnywhere, lengthOf } from './lib/bars-window';
+import { enterWindow, plainSpan, recentOpen, recentWindow } from './lib/bars-window';
 
 export { tick } from './lib/bars-window';
 export {
@@ -27,17 +28,19 @@ export {
 } from './lib/bars-symbols';
 
 const RUN_TRADES: u32 = 16;
-/** With fewer symbols a run would be short, since it ends where one of them opens a second bar. */
-const RUN_SYMBOLS: u32 = 16;
+/** With fewer symbols a window has so few trades that runs are short. */
+const RUN_SYMBOLS: u32 = 8;
+/** The bars of fewer symbols are in the nearest caches anyway. */
+const WARM_SYMBOLS: u32 = 64;
 /** Prices and amounts without these bits have a product below the limit of 2^112, and a sequence without them is not NEVER. */
 const LARGE: u64 = ~((<u64>1 << 56) - 1);
 
 /** The run: the head of each trade's symbol. */
 const runHeads: usize = memory.data(4 * 16, 64);
-/** Those that open a bar: the trade's place in the run, and by how many windows it is after the newest bar. */
-const openers: usize = memory.data(8 * 17, 64);
-let opening: u32 = 0;
-let run: u32 = 0;
+/** Those that open a bar: head u32, trade u32, and when the bar opened that they close. One place more is written than counts. */
+const OPENER_BYTES: usize = 16;
+const openers: usize = memory.data(16 * 17, 64);
+let openersEnd: usize = 0;
 
 /** Applies `trades` records that start at an address; returns how many of them changed a bar. */
 export function apply(from: usize, trades: u32): u32 {
@@ -56,7 +59,7 @@ function applyRuns(from: usize, end: usize): u32 {
       trade += TRADE_BYTES;
       continue;
     }
-    openBars(trade);
+    openBars();
     addTrades(trade, cut);
     applied += <u32>(cut - trade) / TRADE_BYTES;
     trade = cut;
@@ -66,57 +69,52 @@ function applyRuns(from: usize, end: usize): u32 {
 
 /**
  * Finds the run that starts at `from`: it ends before the first trade that is not plainly the next of its symbol, or that
- * opens a bar though its symbol is in the run already. Sequences and windows go on here, so that later trades find them.
+ * is of another window. Sequences and windows go on here, so that later trades find them.
  */
 function gather(from: usize, stop: usize): usize {
-  const base = lengthOf(0);
-  // Where no venue's clock has closed anything, and every venue's stamps are believed.
-  const timely = closedAnywhere;
-  const timelyUs = believedEverywhere > timely ? believedEverywhere - timely : 0;
-  let sum: u64 = 0;
-  let at: usize = 0;
-  let opens: u32 = 0;
+  enterWindow(load<u64>(from, TRADE_TIME));
+  const window = recentOpen;
+  const span = plainSpan();
+  let head = runHeads;
+  let opener = openers;
   let trade = from;
-  run++;
   for (; trade < stop; trade += TRADE_BYTES) {
     const symbol = headOf(trade);
     const price = load<u64>(trade, TRADE_PRICE);
-    const time = load<u64>(trade, TRADE_TIME);
     const sequence = load<u64>(trade, TRADE_SEQUENCE);
     const open = load<u64>(symbol, S_BASE_OPEN);
     // No bit is set of a trade that is next and has nothing that is large; a price of 0 is, once 1 is taken from it.
     const odd = (sequence ^ load<u64>(symbol, S_FAST_SEQUENCE)) | ((sequence | (price - 1) | load<u64>(trade, TRADE_AMOUNT)) & LARGE);
-    if (!(i32(odd == 0) & i32(symbol != 0) & i32(time >= open) & i32(time - timely < timelyUs))) break;
-    const passed = (time - open) / base;
-    if (i32(passed != 0) & i32(load<u32>(symbol, S_RUN) == run)) break;
-    store<u32>(symbol, run, S_RUN);
+    if (i32(odd != 0) | i32(symbol == 0) | i32(open > window) | i32(load<u64>(trade, TRADE_TIME) - window >= span)) break;
     store<u64>(symbol, sequence + 1, S_FAST_SEQUENCE);
-    store<u64>(symbol, open + passed * base, S_BASE_OPEN);
-    store<u32>(runHeads + at, <u32>symbol);
-    store<u32>(openers + opens * 8, <u32>at);
-    store<u32>(openers + opens * 8, <u32>passed, 4);
-    opens += u32(passed != 0);
-    sum += load<u64>(symbol, S_SUMS);
-    at += 4;
+    store<u64>(symbol, window, S_BASE_OPEN);
+    store<u32>(head, <u32>symbol);
+    head += 4;
+    store<u32>(opener, <u32>symbol);
+    store<u32>(opener, <u32>trade, 4);
+    store<u64>(opener, open, 8);
+    opener += usize(open != window) * OPENER_BYTES;
   }
-  opening = opens;
-  for (let n: u32 = 0; n < opens; n++) {
-    const symbol: usize = load<u32>(runHeads + load<u32>(openers + n * 8));
-    const closing = load<u64>(symbol, S_BASE_OPEN) - load<u32>(openers + n * 8, 4) * base;
-    sum += warmNext(stateOf(symbol, 0), 0);
-    if (closing >= load<u64>(symbol, S_PENDING_UNTIL)) sum += warmFeeds(symbol);
-  }
-  store<u64>(warmed, sum);
+  openersEnd = opener;
   return trade;
 }
 
-function openBars(from: usize): void {
-  const opens = opening;
-  for (let n: u32 = 0; n < opens; n++) {
-    const at: usize = load<u32>(openers + n * 8);
-    const symbol: usize = load<u32>(runHeads + at);
-    openBase(symbol, from + at * (TRADE_BYTES / 4), load<u32>(openers + n * 8, 4), load<u64>(symbol, S_BASE_OPEN));
+function openBars(): void {
+  const end = openersEnd;
+  if (symbols >= WARM_SYMBOLS) warmOpeners(end);
+  for (let opener = openers; opener < end; opener += OPENER_BYTES) {
+    openBase(load<u32>(opener), load<u32>(opener, 4), load<u64>(opener, 8), recentWindow);
   }
+}
+
+function warmOpeners(end: usize): void {
+  let sum: u64 = 0;
+  for (let opener = openers; opener < end; opener += OPENER_BYTES) {
+    const symbol: usize = load<u32>(opener);
+    sum += warmNext(stateOf(symbol, 0), 0);
+    if (load<u64>(opener, 8) >= load<u64>(symbol, S_PENDING_UNTIL)) sum += warmFeeds(symbol);
+  }
+  store<u64>(warmed, sum);
 }
 
 function addTrades(from: usize, end: usize): void {

@@ -79,8 +79,6 @@ export const S_SUMS: usize = 64;
 export const S_PENDING_HIGH: usize = 128;
 export const S_PENDING_LOW: usize = 136;
 export const S_PENDING_UNTIL: usize = 144;
-/** The last run of trades that the symbol was in. */
-export const S_RUN: usize = 152;
 export const S_VERSION: usize = 156;
 export const S_FLAGS: usize = 160;
 export const S_BODY: usize = 164;

@@ -79,7 +79,7 @@ export function applyEach(from: usize, end: usize): u32 {
         const open = load<u64>(symbol, S_BASE_OPEN);
         const passed = (time - open) / base;
         store<u64>(symbol, open + passed * base, S_BASE_OPEN);
-        openBase(symbol, trade, <u32>passed, open + passed * base);
+        openBase(symbol, trade, open, load<u32>(load<u32>(symbol, S_TOP), E_WINDOW) + <u32>passed);
       } else if (time < closedAnywhere && time < closedUntil(symbol)) {
         applied += applySlowly(symbol, trade);
         continue;
@@ -100,13 +100,11 @@ export function applyEach(from: usize, end: usize): u32 {
   return !(time < load<u64>(symbol, S_BASE_OPEN) || (time < closedAnywhere && time < closedUntil(symbol)) || time >= believedUntil(symbol));
 }
 
-/** Opens the base bar that starts at `open`, `passed` windows after the top, with its first trade still to be added. */
-@inline export function openBase(symbol: usize, trade: usize, passed: u32, open: u64): void {
+/** Opens the base bar of a window after the top's, which opened at `closing`; the bar's first trade is still to be added. */
+@inline export function openBase(symbol: usize, trade: usize, closing: u64, window: u32): void {
   settleBar(symbol);
   store<u64>(symbol, load<u64>(trade, TRADE_SEQUENCE), S_EXPECTED);
-  const top: usize = load<u32>(symbol, S_TOP);
-  const window = load<u32>(top, E_WINDOW) + passed;
-  passBase(symbol, top, open - passed * lengthOf(0));
+  passBase(symbol, load<u32>(symbol, S_TOP), closing);
   startBar(push(symbol, 0, window), symbol, trade);
   const price = load<u64>(trade, TRADE_PRICE);
   store<u64>(symbol, price, S_HIGH);

@@ -25,9 +25,13 @@ export let intervals: u32 = 0;
 export let closedAnywhere: u64 = 0;
 /** Until when a trade's time is believed at every venue. */
 export let believedEverywhere: u64 = LATEST_US;
+/** The base window that was entered last: when it opens, and its number. */
+export let recentOpen: u64 = 0;
+export let recentWindow: u32 = 0;
 /** Takes the plan into use, with all clocks at nought. */
 export function setIntervals(count: u32): void {
   intervals = count;
+  recentOpen = u64.MAX_VALUE;
   closedAnywhere = 0;
   believedEverywhere = LATEST_US;
   memory.fill(closedWindows, 0, VENUES_MAX * INTERVALS_MAX * 4);
@@ -57,6 +61,19 @@ export function windowOpen(k: u32, window: u32): u64 {
 
 @inline export function windowEnd(k: u32, window: u32): u64 {
   return windowOpen(k, window + 1);
+}
+
+/** Trades come by time, so that most are of the window of the one before, and nothing has to be divided. */
+@inline export function enterWindow(time: u64): void {
+  if (time - recentOpen < lengthOf(0)) return;
+  recentWindow = windowAt(0, time);
+  recentOpen = windowOpen(0, recentWindow);
+}
+
+/** How much of the recent window, from its start, no venue's clock has closed and every venue's stamps may say. */
+@inline export function plainSpan(): u64 {
+  if (recentOpen < closedAnywhere || recentOpen >= believedEverywhere) return 0;
+  return min(lengthOf(0), believedEverywhere - recentOpen);
 }
 
 // Days and civil dates, with the year turned so that it starts in March and leap days come last.
