@@ -105,9 +105,9 @@ describe('the symbols of several venues', () => {
 });
 
 describe('a symbol whose venue gives trades by time only', () => {
-  const trade = (id: bigint): Trade => ({ ...LAST, firstId: id, lastId: id, sequence: id });
   /** What the venue has of the last hour and of the last day. */
-  const found = (hour: readonly bigint[], day: readonly bigint[]) => {
+  const found = (hour: readonly bigint[], day: readonly bigint[], timeUs = LAST.timeUs) => {
+    const trade = (id: bigint): Trade => ({ ...LAST, timeUs, firstId: id, lastId: id, sequence: id });
     const fetch = async (_url: string, _symbol: object, window: WindowName): Promise<RestResult<Trade[]>> => ({
       ...{ ok: true, value: (window === 'hour' ? hour : day).map(trade), usedWeight: 1 },
     });
@@ -142,5 +142,10 @@ describe('a symbol whose venue gives trades by time only', () => {
 
   it('is asked for again while the venue is behind its own stream', async () => {
     expect(await found([4n, 8n], [])).toBeUndefined();
+    expect(await found([4n, 8n], [], BAR.closeUs + 900_000n), 'stamps may fall').toBeUndefined();
+  });
+
+  it('begins anew at once where a later trade has a lower number', async () => {
+    expect(await found([4n, 8n], [], BAR.closeUs + 1_000_000n)).toBeNull();
   });
 });

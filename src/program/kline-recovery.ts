@@ -8,8 +8,13 @@ import type { Trade } from '../protocols/trade-record.ts';
 import type { HistorySymbol, TradesById, TradeWindows, VenueHistory } from '../venues/history.ts';
 import type { Venue } from '../venues/venue.ts';
 
-/** Asks a venue for one trade; undefined where it does not have it, or not any more. */
-type AskTrade = (restUrl: string, symbol: HistorySymbol, sequence: bigint) => Promise<RestResult<Trade | undefined>>;
+/** Asks a venue for one trade, which happened before a moment; undefined where it does not have it, or not any more. */
+type AskTrade = (
+  restUrl: string,
+  symbol: HistorySymbol,
+  sequence: bigint,
+  beforeUs: bigint,
+) => Promise<RestResult<Trade | undefined>>;
 
 export interface KlineRecoveryOptions {
   readonly venue: string;
@@ -28,6 +33,8 @@ const TRIES_MAX = 3;
 /** Nor may a venue whose REST service is away: so long is waited for it, with pauses for all symbols together. */
 const SILENT_MAX_MS = 60_000;
 const PAUSE_MS = 2_000;
+/** Trades of one venue may be stamped out of order by less than this. */
+const STAMPS_FALL_US = 1_000_000n;
 
 /** What spill or database know of a venue's symbols from before this program started. */
 export class KlineRecovery {
@@ -77,7 +84,8 @@ export class KlineRecovery {
     const { askTrade, restUrl, nowMs } = this.#options;
     if (nextSequence === 0n || bars.length === 0) return null;
     if (nowMs() < (this.#silence?.untilMs ?? 0)) return undefined;
-    const answer = await askTrade(restUrl(), { name: symbol, index }, nextSequence - 1n);
+    const latestUs = bars.reduce((a, b) => (b.openUs > a.openUs ? b : a)).closeUs;
+    const answer = await askTrade(restUrl(), { name: symbol, index }, nextSequence - 1n, latestUs + STAMPS_FALL_US);
     if (!answer.ok) {
       // What nobody can read may be a page of maintenance: it says nothing of the symbol.
       const isUnknown = isRefusal(answer.status) && answer.status !== UNREADABLE;
@@ -85,7 +93,6 @@ export class KlineRecovery {
     }
     this.#silence = undefined;
     const trade = answer.value;
-    const latestUs = bars.reduce((a, b) => (b.openUs > a.openUs ? b : a)).closeUs;
     return trade?.sequence === nextSequence - 1n && trade.timeUs <= latestUs ? state : null;
   }
 
@@ -135,16 +142,21 @@ async function tradeById(
   return answer.ok ? { ...answer, value: answer.value[0] } : answer;
 }
 
-/** A service that is behind the stream that the trade came by has not answered yet. */
+/**
+ * A service that is behind the stream that the trade came by has not answered yet. One that has a later trade with a lower number is not behind: it
+ * counts anew.
+ */
 async function tradeInWindows(
   history: TradeWindows,
-  ...[restUrl, symbol, sequence]: Parameters<AskTrade>
+  ...[restUrl, symbol, sequence, beforeUs]: Parameters<AskTrade>
 ): ReturnType<AskTrade> {
   let answer = await history.fetch(restUrl, symbol, 'hour');
   const oldest = answer.ok ? answer.value[0]?.sequence : sequence;
   if (oldest === undefined || oldest > sequence) answer = await history.fetch(restUrl, symbol, 'day');
   if (!answer.ok) return answer;
-  const newest = answer.value.at(-1)?.sequence ?? sequence;
-  if (newest < sequence) return { ok: false, status: 0, retryAfterS: undefined, reason: 'it is behind its own stream' };
+  const newest = answer.value.at(-1);
+  if (newest !== undefined && newest.sequence < sequence && newest.timeUs < beforeUs) {
+    return { ok: false, status: 0, retryAfterS: undefined, reason: 'it is behind its own stream' };
+  }
   return { ...answer, value: answer.value.find((trade) => trade.sequence === sequence) };
 }
